@@ -1,0 +1,68 @@
+package agenttest
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/treadle-dev/treadle/agent"
+)
+
+// Tool is an [agent.Tool] made from a function.
+type Tool struct {
+	Name        string
+	Description string
+	Effect      agent.Effect
+	// Schema is the input schema; empty takes any object.
+	Schema string
+	Do     func(ctx context.Context, call *agent.ToolCall) (*agent.ToolResult, error)
+}
+
+// Spec returns the tool's spec.
+func (t *Tool) Spec() agent.ToolSpec {
+	schema := t.Schema
+	if schema == "" {
+		schema = `{"type":"object","properties":{}}`
+	}
+	return agent.ToolSpec{Name: t.Name, Description: t.Description, InputSchema: json.RawMessage(schema), Effect: t.Effect}
+}
+
+// Call runs the function.
+func (t *Tool) Call(ctx context.Context, call *agent.ToolCall) (*agent.ToolResult, error) {
+	return t.Do(ctx, call)
+}
+
+// Toolset is an [agent.Toolset] of ready tools, or of tools made for a scope.
+type Toolset struct {
+	ID    string
+	Tools []agent.Tool
+	// For makes the tools of a session; it is used instead of Tools.
+	For func(scope agent.Scope) []agent.Tool
+	// OnClose is called when a session is closed.
+	OnClose func()
+}
+
+// Name returns the ID.
+func (ts *Toolset) Name() string { return ts.ID }
+
+// Open returns a session with the tools.
+func (ts *Toolset) Open(_ context.Context, scope agent.Scope) (agent.ToolSession, error) {
+	tools := ts.Tools
+	if ts.For != nil {
+		tools = ts.For(scope)
+	}
+	return &session{tools: tools, onClose: ts.OnClose}, nil
+}
+
+type session struct {
+	tools   []agent.Tool
+	onClose func()
+}
+
+func (s *session) Tools(context.Context) ([]agent.Tool, error) { return s.tools, nil }
+
+func (s *session) Close() error {
+	if s.onClose != nil {
+		s.onClose()
+	}
+	return nil
+}

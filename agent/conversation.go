@@ -1,0 +1,58 @@
+package agent
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+)
+
+// Conversation is what a model has been told and has said, in order. Its digest
+// grows with each message, so that the input of a turn is named in constant time
+// however long the conversation is.
+//
+// The zero value is empty and ready to use. It is not safe for concurrent use.
+type Conversation struct {
+	messages []Message
+	digest   [sha256.Size]byte
+}
+
+// NewConversation returns a conversation that starts with the messages.
+func NewConversation(messages ...Message) *Conversation {
+	c := &Conversation{}
+	c.Append(messages...)
+	return c
+}
+
+// Append adds messages.
+func (c *Conversation) Append(messages ...Message) {
+	for i := range messages {
+		// A Message holds nothing that JSON refuses, except raw JSON that is not
+		// JSON; its text is then what names it.
+		data, err := json.Marshal(&messages[i])
+		if err != nil {
+			data = []byte(err.Error() + messages[i].ContentText())
+		}
+		c.appendRecorded(messages[i], data)
+	}
+}
+
+// appendRecorded adds a message that the record names: the digest then is the
+// same in the process that made the record and in one that reads it.
+func (c *Conversation) appendRecorded(m Message, record []byte) {
+	h := sha256.New()
+	h.Write(c.digest[:])
+	h.Write(record)
+	h.Sum(c.digest[:0])
+	c.messages = append(c.messages, m)
+}
+
+// Messages returns the messages so far. The slice is the caller's; what it holds
+// is shared.
+func (c *Conversation) Messages() []Message { return slices.Clone(c.messages) }
+
+// Len is the number of messages.
+func (c *Conversation) Len() int { return len(c.messages) }
+
+// Digest names everything said so far, in hex.
+func (c *Conversation) Digest() string { return hex.EncodeToString(c.digest[:]) }

@@ -1,0 +1,166 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/treadle-dev/treadle/agent/mcp"
+)
+
+// variables is a lookup over what a test sets.
+func variables(pairs ...string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1], true
+			}
+		}
+		return "", false
+	}
+}
+
+func TestAConfigurationOfOtherClientsIsRead(t *testing.T) {
+	t.Parallel()
+	servers, err := mcp.ReadConfig([]byte("\xef\xbb\xbf"+`{
+		"$schema": "https://example.com/mcp.json",
+		"inputs": [],
+		"mcpServers": {
+			"files": {"type": "stdio", "command": "npx", "args": ["-y", "server-filesystem", "${DATA:-/data}"], "autoApprove": ["x"], "timeout": 60},
+			"api": {
+				"command": "${HOME_DIR}/bin/api", "cwd": "tools", "args": ["--url=${HOST}:${PORT:-8080}/x"],
+				"env": {"API_KEY": "${API_KEY}", "EMPTY": "", "MODE": "a${API_KEY}b", "PRICE": "$5 ${", "SH": "${x%.*}"}
+			},
+			"off": {"command": "${NOT_SET}", "disabled": true}
+		}
+	}`), variables("HOME_DIR", "/home/u", "HOST", "${API_KEY}", "API_KEY", "k-12345", "PORT", ""))
+	require.NoError(t, err)
+	assert.Equal(t, []mcp.Server{
+		{Name: "files", Command: "npx", Args: []string{"-y", "server-filesystem", "/data"}},
+		{
+			Name: "api", Command: "/home/u/bin/api", Dir: "tools", Args: []string{"--url=${API_KEY}:8080/x"},
+			Env:     map[string]string{"API_KEY": "k-12345", "EMPTY": "", "MODE": "ak-12345b", "PRICE": "$5 ${", "SH": "${x%.*}"},
+			Secrets: []string{"${API_KEY}", "/home/u", "k-12345"},
+		},
+	}, servers)
+}
+
+func TestAMissingVariableIsNamedWithItsServerAndField(t *testing.T) {
+	t.Parallel()
+	servers, err := mcp.ReadConfig([]byte(`{"mcpServers": {
+		"good": {"command": "a"},
+		"git/hub": {"command": "b", "args": ["x", "${ONE}"], "env": {"T/K": "${TWO}"}}
+	}}`), nil)
+	require.ErrorIs(t, err, mcp.ErrMissingVariable)
+	require.Len(t, servers, 1)
+	assert.Equal(t, "good", servers[0].Name)
+	var all mcp.ConfigErrors
+	require.ErrorAs(t, err, &all)
+	require.Len(t, all, 2)
+	assert.Equal(t, []string{"git/hub", "args", "ONE", "/mcpServers/git~1hub/args/1"}, []string{all[0].Server, all[0].Field, all[0].Variable, all[0].Pointer})
+	assert.Equal(t, []string{"git/hub", "env.T/K", "TWO", "/mcpServers/git~1hub/env/T~1K"}, []string{all[1].Server, all[1].Field, all[1].Variable, all[1].Pointer})
+	assert.Equal(t,
+		`.mcp.json#/mcpServers/git~1hub/args/1: error: mcp server "git/hub": args needs the variable ONE, which is not set [mcp.config.variable] (set ONE, or give a default: ${ONE:-…})`,
+		all[0].Error())
+}
+
+func TestAServerReachedByURLIsATypedErrorThatNamesIt(t *testing.T) {
+	t.Parallel()
+	for _, entry := range []string{
+		`{"type": "http", "url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${T:-x}"}}`,
+		`{"url": "https://example.com/mcp"}`, `{"type": "sse"}`, `{"type":"streamable-http","url":"x"}`,
+	} {
+		servers, err := mcp.ReadConfig([]byte(`{"mcpServers": {"remote": `+entry+`}}`), nil)
+		require.ErrorIs(t, err, mcp.ErrHTTPUnavailable, entry)
+		require.ErrorContains(t, err, `"remote"`)
+		assert.Empty(t, servers)
+	}
+	_, err := mcp.New(mcp.Server{Name: "remote", URL: "https://example.com"})
+	require.ErrorIs(t, err, mcp.ErrHTTPUnavailable)
+}
+
+func TestWhatIsWrongWithAConfigurationIsSaidWithItsPlace(t *testing.T) {
+	t.Parallel()
+	server := func(s string) string { return `{"mcpServers": {"s": ` + s + `}}` }
+	for data, want := range map[string]string{
+		``:                                   `.mcp.json: error: not JSON`,
+		"{\n  \"mcpServers\": {},\n}":        `not JSON: line 3, column 1`,
+		`[]`:                                 `the file is an array, not an object`,
+		`{"servers": {}}`:                    `there is no mcpServers`,
+		`{"mcpServers": []}`:                 `.mcp.json#/mcpServers: error: mcpServers is an array`,
+		server(`"npx"`):                      `.mcp.json#/mcpServers/s: error: mcp server "s": is a string, not an object`,
+		server(`{}`):                         `.mcp.json#/mcpServers/s/command: error: mcp server "s": it has no command`,
+		server(`{"command": ["a"]}`):         `#/mcpServers/s/command: error: mcp server "s": command is an array, not a string`,
+		server(`{"command": ""}`):            `it has no command`,
+		server(`{"command":"a","args":"b"}`): `/args: error: mcp server "s": args is a string, not a list of strings`,
+		server(`{"command":"a","args":[1]}`): `put it in quotes: "1"`,
+		server(`{"command":"a","env":{"P":8080}}`):                  `/env/P: error: mcp server "s": env.P is a number, not a string`,
+		server(`{"command":"a","env":[]}`):                          `env is an array, not an object of strings`,
+		server(`{"command":"a","url":"b"}`):                         `both a command and a url`,
+		server(`{"command":"a","type":"telepathy"}`):                `type "telepathy" is not known`,
+		server(`{"command":"a","args":["${env:TOKEN}"]}`):           `write ${TOKEN}`,
+		server(`{"command":"${X}"}`):                                `command needs the variable X`,
+		`{"mcpServers": {"s":{"command":"a"},"s":{"command":"b"}}}`: `the name is used twice`,
+		`{"mcpServers": {"":{"command":"a"}}}`:                      `a server needs a name`,
+	} {
+		_, err := mcp.ReadConfig([]byte(data), nil)
+		var all mcp.ConfigErrors
+		require.ErrorAs(t, err, &all, data)
+		assert.Len(t, all, 1, data)
+		assert.ErrorContains(t, err, want, data)
+		assert.True(t, all.Diagnostics().HasErrors())
+	}
+}
+
+func TestNewRefusesAServerThatCannotBeRight(t *testing.T) {
+	t.Parallel()
+	for _, server := range []mcp.Server{
+		{},
+		{Name: "a"},
+		{Command: "a"},
+		{Name: "a", Command: "a", CallTimeout: -1},
+		{Name: "a", Command: "a", Args: []string{"\x00"}},
+		{Name: "a", Command: "a", Env: map[string]string{"A=B": ""}},
+	} {
+		_, err := mcp.New(server)
+		require.Error(t, err)
+	}
+}
+
+func FuzzReadConfig(f *testing.F) {
+	f.Add(`{"mcpServers":{"a":{"command":"x","args":["${A}","${B:-c}"],"env":{"K":"${A}"},"cwd":"."}}}`)
+	f.Add(`{"mcpServers":{"a":{"url":"x","type":"sse","headers":{"h":"${A}"}}}}`)
+	f.Add(`{"mcpServers":{"a":{"command":"${env:A} ${ ${} ${:-} ${A:-${B}}"}}}`)
+	f.Add(`{"mcpServers":{"a":{"disabled":true},"a":null}}`)
+	f.Fuzz(func(t *testing.T, data string) {
+		servers, err := mcp.ReadConfig([]byte(data), variables("A", "s3cret-value", "EMPTY", ""))
+		var all mcp.ConfigErrors
+		if err != nil {
+			require.ErrorAs(t, err, &all)
+			require.NotContains(t, err.Error(), "s3cret-value")
+		}
+		for _, e := range all {
+			require.NotEmpty(t, e.Code)
+			require.NotEmpty(t, e.Message)
+			require.True(t, e.Pointer == "" || strings.HasPrefix(e.Pointer, "/"))
+		}
+		names := map[string]bool{}
+		for _, server := range servers {
+			require.NotEmpty(t, server.Command)
+			require.False(t, names[server.Name])
+			names[server.Name] = true
+			whole, err := json.Marshal(struct {
+				Command, Dir string
+				Args         []string
+				Env          map[string]string
+			}{server.Command, server.Dir, server.Args, server.Env})
+			require.NoError(t, err)
+			if strings.Contains(string(whole), "s3cret-value") && !strings.Contains(data, "s3cret-value") && !strings.Contains(data, `\`) {
+				require.Contains(t, server.Secrets, "s3cret-value")
+			}
+		}
+	})
+}

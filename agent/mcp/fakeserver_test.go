@@ -1,0 +1,345 @@
+package mcp_test
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// fakeVariable makes the test binary an MCP server. Its value lists habits,
+// separated by commas; a habit may have a value, such as "pages=101".
+const fakeVariable = "TREADLE_FAKE_MCP"
+
+// fakeServer is an MCP server with every trouble that servers were seen to make.
+// It is written on bare JSON lines, so that it can break the protocol.
+type fakeServer struct {
+	habits map[string]string
+	mu     sync.Mutex // guards out and canceled
+	out    *bufio.Writer
+
+	canceled map[string]json.RawMessage // params of notifications/cancelled by request id
+	extra    bool                       // the tool "extra" is there
+}
+
+type fakeRequest struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+func runFakeServer(habits string) {
+	f := &fakeServer{habits: map[string]string{}, out: bufio.NewWriter(os.Stdout), canceled: map[string]json.RawMessage{}}
+	for habit := range strings.SplitSeq(habits, ",") {
+		name, value, _ := strings.Cut(habit, "=")
+		f.habits[name] = value
+	}
+	if f.has("count") { // one byte a start
+		file, _ := os.OpenFile(f.habits["count"], os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		_, _ = file.WriteString("x")
+		_ = file.Close()
+	}
+	if f.has("exit-early") {
+		fmt.Fprintln(os.Stderr, "cannot open the database")
+		os.Exit(7)
+	}
+	if f.has("fail-after-first") {
+		if data, _ := os.ReadFile(f.habits["count"]); len(data) > 1 {
+			os.Exit(9)
+		}
+	}
+	if f.has("ignore-term") {
+		signal.Ignore(syscall.SIGTERM)
+	}
+	if f.has("grandchild") {
+		startGrandchild(f.habits["grandchild"])
+	}
+	if f.has("stray") {
+		fmt.Println("Server listening...")
+		fmt.Println(`{"level":"info","msg":"not of the protocol"}`)
+		fmt.Println("{half a message")
+		fmt.Println()
+	}
+	if f.has("stderr-flood") {
+		fmt.Fprint(os.Stderr, strings.Repeat("noise ", 50_000)+"the last words")
+	}
+	f.serve()
+	if f.has("ignore-term") {
+		select {} // and the end of its input, too
+	}
+}
+
+// startGrandchild leaves a process that holds this one's output open, and writes
+// its number to a file.
+func startGrandchild(pidFile string) {
+	cmd := exec.Command("sleep", "300")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	_ = os.WriteFile(pidFile, []byte(strconv.Itoa(cmd.Process.Pid)), 0o600)
+}
+
+func (f *fakeServer) has(habit string) bool { _, ok := f.habits[habit]; return ok }
+
+func (f *fakeServer) serve() {
+	in := bufio.NewReader(os.Stdin)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var request fakeRequest
+		if err := json.Unmarshal(line, &request); err != nil {
+			fmt.Fprintln(os.Stderr, "bad line:", err)
+			continue
+		}
+		f.handle(&request)
+	}
+}
+
+func (f *fakeServer) handle(r *fakeRequest) {
+	switch r.Method {
+	case "initialize":
+		f.initialize(r)
+	case "server/discover":
+		f.discover(r)
+	case "notifications/cancelled":
+		var params struct {
+			RequestID json.RawMessage `json:"requestId"`
+		}
+		_ = json.Unmarshal(r.Params, &params)
+		f.mu.Lock()
+		f.canceled[string(params.RequestID)] = r.Params
+		f.mu.Unlock()
+		f.result(params.RequestID, textResult("too late")) // the protocol allows a late answer
+	case "tools/list":
+		f.list(r)
+	case "tools/call":
+		var params struct {
+			Name      string                     `json:"name"`
+			Arguments map[string]json.RawMessage `json:"arguments"`
+			Meta      json.RawMessage            `json:"_meta"`
+		}
+		_ = json.Unmarshal(r.Params, &params)
+		f.call(r, params.Name, params.Arguments, params.Meta)
+	default:
+		if len(r.ID) > 0 && r.Method != "" {
+			f.fail(r.ID, -32601, "no method "+r.Method)
+		}
+	}
+}
+
+func (f *fakeServer) initialize(r *fakeRequest) {
+	switch {
+	case f.has("mute"):
+		fmt.Fprintln(os.Stderr, "waiting for the licence server")
+	case f.has("modern"):
+		f.fail(r.ID, -32601, "initialize was removed")
+	case f.has("refuse"):
+		f.fail(r.ID, -32000, "no licence for key "+os.Getenv("TOKEN"))
+	default:
+		f.result(r.ID, map[string]any{
+			"protocolVersion": "2025-06-18",
+			"capabilities":    map[string]any{"tools": map[string]any{}},
+			"serverInfo":      map[string]any{"name": "fake", "version": "1"},
+		})
+	}
+}
+
+func (f *fakeServer) discover(r *fakeRequest) {
+	if !f.has("modern") {
+		f.fail(r.ID, -32601, "no method server/discover")
+		return
+	}
+	f.result(r.ID, map[string]any{
+		"supportedVersions": []string{"2026-07-28"},
+		"capabilities":      map[string]any{"tools": map[string]any{}},
+		"resultType":        "complete",
+	})
+}
+
+func (f *fakeServer) list(r *fakeRequest) {
+	var params struct {
+		Cursor string `json:"cursor"`
+	}
+	_ = json.Unmarshal(r.Params, &params)
+	switch {
+	case f.has("repeat-cursor"):
+		f.result(r.ID, map[string]any{"tools": []any{fakeTool("echo")}, "nextCursor": "again"})
+	case f.has("endless"):
+		n, _ := strconv.Atoi(params.Cursor)
+		f.result(r.ID, map[string]any{"tools": []any{}, "nextCursor": strconv.Itoa(n + 1)})
+	case f.has("no-tools"):
+		f.fail(r.ID, -32601, "no tools")
+	case f.has("pages"):
+		total, _ := strconv.Atoi(f.habits["pages"])
+		from, _ := strconv.Atoi(params.Cursor)
+		page := map[string]any{}
+		tools := []any{}
+		for i := from; i < min(from+50, total); i++ {
+			tools = append(tools, fakeTool(fmt.Sprintf("tool-%03d", i)))
+		}
+		page["tools"] = tools
+		if from+50 < total {
+			page["nextCursor"] = strconv.Itoa(from + 50)
+		}
+		f.result(r.ID, page)
+	case f.has("odd-schemas"):
+		f.result(r.ID, map[string]any{"tools": []any{
+			json.RawMessage(`{"name":"absent"}`),
+			json.RawMessage(`{"name":"null","inputSchema":null}`),
+			json.RawMessage(`{"name":"array","inputSchema":[]}`),
+			json.RawMessage(`{"name":"string","inputSchema":{"type":"string"}}`),
+			json.RawMessage(`{"name":"php","inputSchema":{"type":"object","properties":[]}}`),
+			json.RawMessage(`{"name":17}`),
+			json.RawMessage(`{"description":"nameless"}`),
+			json.RawMessage(`{"name":"php","inputSchema":{"type":"object"}}`),
+		}})
+	default:
+		tools := []any{
+			json.RawMessage(`{"name":"look","annotations":{"readOnlyHint":true},"description":"looks","inputSchema":{"type":"object","properties":{"b":{},"a":{}}}}`),
+			json.RawMessage(`{"name":"put","annotations":{"idempotentHint":true},"title":"Puts"}`),
+			json.RawMessage(`{"name":"a.b"}`), json.RawMessage(`{"name":"a/b"}`), json.RawMessage(`{"name":"a_b"}`),
+			json.RawMessage(`{"name":"typed-silent","outputSchema":{"type":"object"}}`),
+			json.RawMessage(`{"name":"typed-text","outputSchema":{"type":"object"}}`),
+		}
+		for _, name := range []string{
+			"echo", "die", "slow", "fail", "refuse", "structured", "structured-list", "content", "big", "environment", "cwd", "meta",
+			"stall", "close-output", "change", "ask", "canceled", "flood", "leave-grandchild", "twice",
+		} {
+			tools = append(tools, fakeTool(name))
+		}
+		if f.extra {
+			tools = append(tools, fakeTool("extra"))
+		}
+		f.result(r.ID, map[string]any{"tools": tools})
+	}
+}
+
+func fakeTool(name string) any {
+	return map[string]any{"name": name, "inputSchema": map[string]any{"type": "object", "properties": map[string]any{}}}
+}
+
+func (f *fakeServer) call(r *fakeRequest, name string, args map[string]json.RawMessage, meta json.RawMessage) {
+	text := func(key string) string {
+		var s string
+		_ = json.Unmarshal(args[key], &s)
+		return s
+	}
+	switch name {
+	case "echo":
+		all, _ := json.Marshal(args)
+		f.result(r.ID, textResult(string(all)))
+	case "die":
+		fmt.Fprintln(os.Stderr, "panic: out of cheese; token is "+os.Getenv("TOKEN"))
+		os.Exit(3)
+	case "slow": // answers when it is canceled
+		_ = os.WriteFile(text("mark"), r.ID, 0o600)
+	case "canceled":
+		f.mu.Lock()
+		all, _ := json.Marshal(slices.Collect(maps.Values(f.canceled)))
+		f.mu.Unlock()
+		f.result(r.ID, textResult(string(all)))
+	case "fail":
+		f.result(r.ID, map[string]any{"isError": true, "content": []any{textBlock("the disk is full")}})
+	case "refuse":
+		f.fail(r.ID, -32602, "city is required; token is "+os.Getenv("TOKEN"))
+	case "structured":
+		f.result(r.ID, map[string]any{"content": []any{}, "structuredContent": map[string]any{"total": 12}})
+	case "structured-list":
+		f.result(r.ID, map[string]any{"structuredContent": []int{1, 2}})
+	case "typed-silent":
+		f.result(r.ID, map[string]any{"content": []any{}})
+	case "typed-text":
+		f.result(r.ID, textResult("only words"))
+	case "content":
+		f.result(r.ID, map[string]any{"content": []any{
+			textBlock("words"),
+			map[string]any{"type": "image", "data": base64.StdEncoding.EncodeToString([]byte("img")), "mimeType": "image/png"},
+			map[string]any{"type": "audio", "data": base64.StdEncoding.EncodeToString([]byte("snd")), "mimeType": "audio/wav"},
+			map[string]any{"type": "resource", "resource": map[string]any{"uri": "file:///a.txt", "mimeType": "text/plain", "text": "inside"}},
+			map[string]any{"type": "resource", "resource": map[string]any{"uri": "file:///a.pdf", "mimeType": "application/pdf", "blob": base64.StdEncoding.EncodeToString([]byte("%PDF"))}},
+			map[string]any{"type": "resource_link", "uri": "file:///b.csv", "name": "b.csv", "mimeType": "text/csv", "description": "the ledger"},
+			map[string]any{"type": "hologram", "depth": 3},
+		}})
+	case "big":
+		n, _ := strconv.Atoi(text("bytes"))
+		f.result(r.ID, textResult(strings.Repeat("x", n)))
+	case "flood": // one line that never ends
+		for {
+			if _, err := os.Stdout.WriteString(strings.Repeat("y", 1<<20)); err != nil {
+				os.Exit(1)
+			}
+		}
+	case "environment":
+		env := os.Environ()
+		slices.Sort(env)
+		f.result(r.ID, textResult(strings.Join(env, "\n")))
+	case "cwd":
+		wd, _ := os.Getwd()
+		f.result(r.ID, textResult(wd))
+	case "meta":
+		f.result(r.ID, textResult(string(meta)))
+	case "stall": // answers, and never reads again
+		f.result(r.ID, textResult("good night"))
+		select {}
+	case "close-output":
+		_ = os.Stdout.Close()
+		time.Sleep(time.Minute) // ends with the process
+	case "leave-grandchild":
+		startGrandchild(text("pid"))
+		os.Exit(4)
+	case "change":
+		f.extra = true
+		for range 3 {
+			f.send(map[string]any{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+		}
+		f.result(r.ID, textResult("changed"))
+	case "ask": // a request of the server's own, and a ping, before the answer
+		f.send(map[string]any{"jsonrpc": "2.0", "id": "s1", "method": "sampling/createMessage", "params": map[string]any{}})
+		f.send(map[string]any{"jsonrpc": "2.0", "id": "s2", "method": "ping"})
+		in := bufio.NewReader(os.Stdin)
+		one, _ := in.ReadString('\n')
+		two, _ := in.ReadString('\n')
+		f.result(r.ID, textResult(one+two))
+	case "twice": // two answers, in a batch
+		answer := map[string]any{"jsonrpc": "2.0", "id": r.ID, "result": textResult("one of two")}
+		f.send([]any{answer, answer})
+	default:
+		f.fail(r.ID, -32602, "no tool "+name)
+	}
+}
+
+func textBlock(text string) any { return map[string]any{"type": "text", "text": text} }
+
+func textResult(text string) any { return map[string]any{"content": []any{textBlock(text)}} }
+
+func (f *fakeServer) result(id json.RawMessage, result any) {
+	f.send(map[string]any{"jsonrpc": "2.0", "id": id, "result": result})
+}
+
+func (f *fakeServer) fail(id json.RawMessage, code int, message string) {
+	f.send(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message}})
+}
+
+func (f *fakeServer) send(msg any) {
+	data, err := json.Marshal(msg)
+	if err != nil {
+		panic(err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, _ = f.out.Write(append(data, '\n'))
+	_ = f.out.Flush()
+}

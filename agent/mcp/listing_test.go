@@ -1,0 +1,112 @@
+package mcp_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/treadle-dev/treadle/agent"
+	"github.com/treadle-dev/treadle/agent/mcp"
+)
+
+func TestAllPagesOfToolsAreRead(t *testing.T) {
+	t.Parallel()
+	tools, err := open(t, fake(t, "pages=101")).Tools(t.Context())
+	require.NoError(t, err)
+	require.Len(t, tools, 101)
+	for i, tool := range tools {
+		assert.Equal(t, fmt.Sprintf("fake__tool-%03d", i), tool.Spec().Name)
+	}
+}
+
+func TestAListThatNeverEndsIsAnErrorThatNamesTheServer(t *testing.T) {
+	t.Parallel()
+	for habit, want := range map[string]string{
+		"repeat-cursor": "leads back to an earlier page",
+		"endless":       "more than 500 pages",
+	} {
+		_, err := open(t, fake(t, habit)).Tools(t.Context())
+		require.ErrorIs(t, err, mcp.ErrListing, habit)
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, `"fake"`)
+	}
+}
+
+func TestToolsAreToldAsTheModelNeedsThem(t *testing.T) {
+	t.Parallel()
+	session := open(t, fake(t))
+	look := find(t, session, "look").Spec()
+	assert.Equal(t, agent.ToolSpec{
+		Name: "fake__look", Origin: "look", Description: "looks", Effect: agent.ReadOnly,
+		InputSchema: []byte(`{"type":"object","properties":{"b":{},"a":{}}}`),
+	}, look)
+	put := find(t, session, "put").Spec()
+	assert.Equal(t, agent.Idempotent, put.Effect)
+	assert.Equal(t, "Puts", put.Description)
+	assert.JSONEq(t, `{"type":"object","properties":{}}`, string(put.InputSchema))
+	assert.Equal(t, agent.Unsafe, find(t, session, "echo").Spec().Effect)
+}
+
+func TestNamesAreAcceptableUniqueAndKnownByOrigin(t *testing.T) {
+	t.Parallel()
+	session := open(t, fake(t))
+	acceptable := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	seen := map[string]bool{}
+	for _, origin := range []string{"a.b", "a/b", "a_b"} {
+		name := find(t, session, origin).Spec().Name
+		assert.Regexp(t, acceptable, name)
+		assert.True(t, strings.HasPrefix(name, "fake__a_b"), name)
+		assert.False(t, seen[name], name)
+		seen[name] = true
+	}
+}
+
+func TestAToolThatCannotBeUsedIsLeftOutAndReported(t *testing.T) {
+	t.Parallel()
+	session := open(t, fake(t, "odd-schemas"))
+	for range 2 { // a second listing reports nothing twice
+		tools, err := session.Tools(t.Context())
+		require.NoError(t, err)
+		var names []string
+		for _, tool := range tools {
+			spec := tool.Spec()
+			names = append(names, spec.Origin)
+			assert.JSONEq(t, `{"type":"object","properties":{}}`, string(spec.InputSchema))
+		}
+		assert.Equal(t, []string{"absent", "null", "php"}, names)
+	}
+	var problems []string
+	for _, p := range session.Problems() {
+		problems = append(problems, p.String())
+	}
+	require.Len(t, problems, 5)
+	assert.Contains(t, problems[0], `tool "array": is left out: the input schema is an array, not an object`)
+	assert.Contains(t, problems[1], `tool "string": is left out: the input schema is of type "string"`)
+	assert.Contains(t, problems[2], "entry 6 of its list is left out")
+	assert.Contains(t, problems[3], "it has no name")
+	assert.Contains(t, problems[4], `tool "php": is listed more than once`)
+}
+
+func TestAServerWithoutToolsHasNone(t *testing.T) {
+	t.Parallel()
+	_, err := open(t, fake(t, "no-tools")).Tools(t.Context())
+	require.ErrorIs(t, err, mcp.ErrListing, "it declared tools")
+}
+
+func TestAChangedListIsReadAgain(t *testing.T) {
+	t.Parallel()
+	session := open(t, fake(t))
+	before, err := session.Tools(t.Context())
+	require.NoError(t, err)
+	text(t, session, "change", nil)
+	require.Eventually(t, func() bool {
+		after, err := session.Tools(t.Context())
+		return err == nil && len(after) == len(before)+1
+	}, 10*time.Second, 5*time.Millisecond)
+	assert.Equal(t, "fake__extra", find(t, session, "extra").Spec().Name)
+}

@@ -1,0 +1,156 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/treadle-dev/treadle/agent"
+)
+
+// Defaults of [Server].
+const (
+	DefaultStartTimeout = 30 * time.Second
+	DefaultCallTimeout  = 2 * time.Minute
+	DefaultCloseTimeout = 5 * time.Second
+)
+
+// Server says how one MCP server is started and how long it may take. Name and
+// Command are needed; the zero value of everything else works.
+type Server struct {
+	// Name is what selected_servers and selected_tools call it, and the prefix of
+	// its tools' names.
+	Name string
+	// Command is the program: a name to be found in the server's PATH, or a path. A
+	// relative path with a slash counts from Dir.
+	Command string
+	Args    []string
+	// Env is set for the server on top of the few variables that the package
+	// comment lists, and wins over them.
+	Env map[string]string
+	// Dir is the folder the server runs in. A relative one counts from the
+	// workspace of the scope, where that has a local path, else from the host's
+	// own folder; empty is that folder itself.
+	Dir string
+
+	// URL and Headers describe a server reached over HTTP. [New] refuses a URL with
+	// [ErrHTTPUnavailable].
+	URL     string
+	Headers map[string]string
+
+	// StartTimeout limits the start until the server has answered initialize. 0
+	// means [DefaultStartTimeout].
+	StartTimeout time.Duration
+	// CallTimeout limits one call, with a restart of the server where that is
+	// needed, and one listing of the tools. 0 means [DefaultCallTimeout].
+	CallTimeout time.Duration
+	// CloseTimeout limits Close: half of it for the server to end by itself once
+	// its input is closed, the rest for it to obey SIGTERM and SIGKILL. 0 means
+	// [DefaultCloseTimeout].
+	CloseTimeout time.Duration
+
+	// Secrets are values that a host must keep out of what it writes. Those of four
+	// bytes or more are also masked in this package's own errors and logs.
+	Secrets []string
+
+	// Logger gets what is worth knowing and is not an error: restarts, stray
+	// output, tools left out. Nil means none.
+	Logger *slog.Logger
+}
+
+func (s Server) withDefaults() Server {
+	if s.StartTimeout == 0 {
+		s.StartTimeout = DefaultStartTimeout
+	}
+	if s.CallTimeout == 0 {
+		s.CallTimeout = DefaultCallTimeout
+	}
+	if s.CloseTimeout == 0 {
+		s.CloseTimeout = DefaultCloseTimeout
+	}
+	if s.Logger == nil {
+		s.Logger = slog.New(slog.DiscardHandler)
+	}
+	s.Logger = s.Logger.With("mcp_server", s.Name)
+	return s
+}
+
+func (s *Server) check() error {
+	switch {
+	case s.Name == "":
+		return errors.New("mcp server without a name")
+	case s.URL != "":
+		return fmt.Errorf("mcp server %q: %w; use a server that is started by a command", s.Name, ErrHTTPUnavailable)
+	case s.Command == "":
+		return fmt.Errorf("mcp server %q has no command", s.Name)
+	case s.StartTimeout < 0, s.CallTimeout < 0, s.CloseTimeout < 0:
+		return fmt.Errorf("mcp server %q has a negative timeout", s.Name)
+	}
+	words := append([]string{s.Command, s.Dir}, s.Args...)
+	for name, value := range s.Env {
+		if name == "" || strings.Contains(name, "=") {
+			return fmt.Errorf("mcp server %q: %q is not the name of an environment variable", s.Name, name)
+		}
+		words = append(words, name, value)
+	}
+	for _, word := range words {
+		if strings.ContainsRune(word, 0) {
+			return fmt.Errorf("mcp server %q has a NUL byte in its command, arguments, folder or environment", s.Name)
+		}
+	}
+	return nil
+}
+
+// Toolset is an agent.Toolset over one MCP server. Each Open starts a process of
+// its own; Toolset itself holds nothing.
+type Toolset struct {
+	server Server
+}
+
+var (
+	_ agent.Toolset = (*Toolset)(nil)
+	_ agent.Sharer  = (*Toolset)(nil)
+)
+
+// New returns the toolset of a server. Nothing is started. It reports a server
+// that cannot be right: no name, no command, a negative timeout, a URL
+// ([ErrHTTPUnavailable]).
+func New(server Server) (*Toolset, error) {
+	if err := server.check(); err != nil {
+		return nil, err
+	}
+	return &Toolset{server: server.withDefaults()}, nil
+}
+
+// Name is the server's name.
+func (t *Toolset) Name() string { return t.server.Name }
+
+// Sharing is agent.SharePerRun: one process serves all steps of a run.
+func (t *Toolset) Sharing() agent.Sharing { return agent.SharePerRun }
+
+// Open starts the server and returns once it is ready, as a [*Session]. Its
+// errors are a [*StartError], or the context's.
+func (t *Toolset) Open(ctx context.Context, scope agent.Scope) (agent.ToolSession, error) {
+	session := newSession(t.server, workingDir(t.server.Dir, scope))
+	if err := session.start(ctx); err != nil {
+		return nil, err
+	}
+	return session, nil
+}
+
+// workingDir lets a server run where its user works, which is what other MCP
+// clients do with a project's .mcp.json.
+func workingDir(dir string, scope agent.Scope) string {
+	if filepath.IsAbs(dir) || scope.Workspace == nil {
+		return dir
+	}
+	root, ok := scope.Workspace.LocalPath(".")
+	if !ok {
+		return dir
+	}
+	return filepath.Join(root, dir)
+}

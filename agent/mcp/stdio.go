@@ -1,0 +1,379 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// maxMessage is the size in bytes of the largest message that is read. A server
+// that sends a larger one is ended.
+const maxMessage = 64 << 20
+
+// stderrShown is how many bytes of a server's stderr an error quotes.
+const stderrShown = 4 << 10
+
+// stdio speaks the protocol over the pipes of a process. It implements mcp-go's
+// transport.Interface in place of mcp-go's own Stdio, which cannot keep what a
+// session promises: there a write to a server that does not read blocks past
+// every context and holds up all other calls, a server's death is seen only when
+// the last grandchild lets go of the pipe, how it ended and what it said is not
+// told, and Close takes a fixed seven seconds, signals the server alone and does
+// not wait for the goroutines.
+type stdio struct {
+	server   Server
+	dir      string
+	redactor *redactor
+	onStray  func() // called once, when output is seen that is not the protocol's
+
+	proc    *process
+	outbox  *outbox
+	lost    chan struct{} // closed when no answer can come any more
+	closing chan struct{} // closed by Close
+	work    sync.WaitGroup
+
+	mu                             sync.Mutex
+	pending                        map[string]chan *transport.JSONRPCResponse
+	notify                         func(mcp.JSONRPCNotification)
+	reason                         string // why the connection was given up, if that was not the server's end
+	strayOnce, loseOnce, closeOnce sync.Once
+}
+
+var _ transport.Interface = (*stdio)(nil)
+
+func newStdio(server Server, dir string, redactor *redactor, onStray func()) *stdio {
+	return &stdio{
+		server: server, dir: dir, redactor: redactor, onStray: onStray,
+		outbox:  newOutbox(),
+		lost:    make(chan struct{}),
+		closing: make(chan struct{}),
+		pending: map[string]chan *transport.JSONRPCResponse{},
+	}
+}
+
+// Start starts the process, once. The context does not bound its life.
+func (s *stdio) Start(context.Context) error {
+	if s.proc != nil {
+		return nil
+	}
+	command, err := findCommand(s.server.Command, s.server.Env)
+	if err != nil {
+		return err
+	}
+	env := environment(s.server.Env, os.LookupEnv)
+	s.proc, err = startProcess(command, s.server.Args, env, s.dir, stderrShown+s.redactor.longest)
+	if err != nil {
+		return err
+	}
+	s.work.Go(func() { s.outbox.run(s.proc.stdin) })
+	s.work.Go(s.read)
+	s.work.Go(s.watch)
+	return nil
+}
+
+// watch ends the connection when the process does, also while a grandchild holds
+// its output open.
+func (s *stdio) watch() {
+	<-s.proc.exited
+	select {
+	case <-s.proc.stdoutDone: // every answer that the server wrote is delivered
+	case <-s.proc.gone:
+	}
+	s.lose()
+}
+
+func (s *stdio) lose() {
+	s.loseOnce.Do(func() {
+		s.outbox.close()
+		close(s.lost)
+	})
+}
+
+// Abandon kills a server that is of no use any more, and says why.
+func (s *stdio) Abandon(reason string) {
+	s.mu.Lock()
+	if s.reason == "" {
+		s.reason = reason
+	}
+	s.mu.Unlock()
+	s.lose()
+	s.proc.kill()
+}
+
+// Lost is closed when no answer can come any more.
+func (s *stdio) Lost() <-chan struct{} { return s.lost }
+
+// Cause tells how a lost connection ended, once the process is reaped or the
+// context ends.
+func (s *stdio) Cause(ctx context.Context) error {
+	status := "still ending"
+	select {
+	case <-s.proc.gone:
+		status = s.proc.status
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	if s.reason != "" {
+		status = s.reason
+	}
+	s.mu.Unlock()
+	return &DiedError{Server: s.server.Name, Status: status, Stderr: s.Stderr()}
+}
+
+// Stderr is the end of what the server wrote to its standard error.
+func (s *stdio) Stderr() string {
+	if s.proc == nil {
+		return ""
+	}
+	text := s.redactor.text(s.proc.tail.String())
+	return text[max(0, len(text)-stderrShown):]
+}
+
+// unsentError says that a request was taken back before the server saw any of it.
+type unsentError struct{ cause error }
+
+func (e *unsentError) Error() string { return "not sent: " + e.cause.Error() }
+func (e *unsentError) Unwrap() error { return e.cause }
+
+// errUnread says that the server stopped reading in the middle of a request.
+var errUnread = errors.New("the server has stopped reading its input")
+
+// SendRequest sends a request and waits for its answer. Its errors are the
+// context's, an [*unsentError], or the connection's end, which wraps
+// transport.ErrTransportClosed.
+func (s *stdio) SendRequest(ctx context.Context, request transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, &unsentError{err}
+	}
+	line, err := encodeLine(request)
+	if err != nil {
+		return nil, &unsentError{err}
+	}
+	key := request.ID.String()
+	answer := make(chan *transport.JSONRPCResponse, 1)
+	s.mu.Lock()
+	s.pending[key] = answer
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.pending, key) // a late answer finds nobody and is dropped
+		s.mu.Unlock()
+	}()
+
+	message, err := s.outbox.send(line)
+	if err != nil {
+		if errors.Is(err, errOutboxClosed) {
+			err = transport.ErrTransportClosed
+		}
+		return nil, &unsentError{err}
+	}
+	select {
+	case response := <-answer:
+		return response, nil
+	case <-s.lost:
+		select {
+		case response := <-answer: // it came just before the end
+			return response, nil
+		default:
+		}
+		return nil, transport.ErrTransportClosed
+	case <-ctx.Done():
+		switch s.outbox.withdraw(message) {
+		case unsent:
+			return nil, &unsentError{ctx.Err()}
+		case partial:
+			return nil, fmt.Errorf("%w: %w", errUnread, ctx.Err())
+		}
+		return nil, ctx.Err()
+	}
+}
+
+// SendNotification queues a notification. It does not wait for the server.
+func (s *stdio) SendNotification(_ context.Context, notification mcp.JSONRPCNotification) error {
+	line, err := encodeLine(notification)
+	if err != nil {
+		return err
+	}
+	_, err = s.outbox.send(line)
+	return err
+}
+
+// SetNotificationHandler sets what is called, from the reading goroutine, with
+// each notification.
+func (s *stdio) SetNotificationHandler(handler func(mcp.JSONRPCNotification)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notify = handler
+}
+
+// GetSessionId is empty: a process is its own session.
+func (s *stdio) GetSessionId() string { return "" }
+
+// Close ends the process within the server's CloseTimeout and waits for all that
+// was started. It may be called more than once.
+func (s *stdio) Close() error {
+	if s.proc == nil {
+		return nil
+	}
+	s.closeOnce.Do(func() { close(s.closing) })
+	s.lose()
+	if !s.proc.stop(s.server.CloseTimeout) {
+		return fmt.Errorf("mcp server %q (process %d): %w within %s", s.server.Name, s.proc.cmd.Process.Pid, ErrStillRunning, s.server.CloseTimeout)
+	}
+	s.work.Wait()
+	return nil
+}
+
+// read takes in what the server writes until its output ends.
+func (s *stdio) read() {
+	defer close(s.proc.stdoutDone)
+	in := bufio.NewReaderSize(s.proc.stdout, 64<<10)
+	for {
+		line, err := readLine(in, maxMessage)
+		if len(bytes.TrimSpace(line)) > 0 {
+			s.receive(line)
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, errTooLong):
+			s.Abandon(fmt.Sprintf("it sent a message of more than %d MB", maxMessage>>20))
+			return
+		default:
+			s.outputEnded()
+			return
+		}
+	}
+}
+
+// outputEnded gives up a server that closed its output and lives on. A server
+// that is about to exit closes it too, and is left the time for it.
+func (s *stdio) outputEnded() {
+	timer := time.NewTimer(drainTime)
+	defer timer.Stop()
+	select {
+	case <-s.proc.exited:
+	case <-s.closing:
+	case <-timer.C:
+		s.Abandon("it closed its output")
+	}
+}
+
+var errTooLong = errors.New("message too long")
+
+// readLine returns the next line without a copy where it fits in the buffer. The
+// last line may lack its newline.
+func readLine(in *bufio.Reader, limit int) ([]byte, error) {
+	var long []byte
+	for {
+		chunk, err := in.ReadSlice('\n')
+		if len(long)+len(chunk) > limit {
+			return nil, errTooLong
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			if long == nil {
+				return chunk, err
+			}
+			return append(long, chunk...), err
+		}
+		long = append(long, chunk...)
+	}
+}
+
+// incoming is any message of the protocol.
+type incoming struct {
+	ID     *mcp.RequestId           `json:"id"`
+	Method string                   `json:"method"`
+	Result json.RawMessage          `json:"result"`
+	Error  *mcp.JSONRPCErrorDetails `json:"error"`
+}
+
+// receive handles one line. What is not a message is passed over: many servers
+// print banners and debug output.
+func (s *stdio) receive(line []byte) {
+	line = bytes.TrimSpace(line)
+	if line[0] == '[' { // a batch, which the protocol had in its revision 2025-03-26
+		var batch []json.RawMessage
+		if json.Unmarshal(line, &batch) == nil {
+			for _, message := range batch {
+				s.receiveOne(message)
+			}
+			return
+		}
+	}
+	s.receiveOne(line)
+}
+
+func (s *stdio) receiveOne(line []byte) {
+	var message incoming
+	if len(line) == 0 || line[0] != '{' || json.Unmarshal(line, &message) != nil {
+		s.stray(line)
+		return
+	}
+	switch {
+	case message.Method != "" && message.ID != nil:
+		s.answer(*message.ID, message.Method)
+	case message.Method != "":
+		var notification mcp.JSONRPCNotification
+		if json.Unmarshal(line, &notification) == nil {
+			s.mu.Lock()
+			notify := s.notify
+			s.mu.Unlock()
+			if notify != nil {
+				notify(notification)
+			}
+		}
+	case message.ID != nil:
+		s.deliver(&transport.JSONRPCResponse{
+			JSONRPC: mcp.JSONRPC_VERSION, ID: *message.ID, Result: message.Result, Error: message.Error,
+		})
+	default:
+		s.stray(line)
+	}
+}
+
+func (s *stdio) stray(line []byte) {
+	s.strayOnce.Do(s.onStray)
+	s.server.Logger.Debug("output that is not the protocol's", "line", s.redactor.text(string(line[:min(len(line), 200)])))
+}
+
+func (s *stdio) deliver(response *transport.JSONRPCResponse) {
+	key := response.ID.String()
+	s.mu.Lock()
+	answer := s.pending[key]
+	delete(s.pending, key) // a second answer to the same request is dropped
+	s.mu.Unlock()
+	if answer != nil {
+		answer <- response // it has room for the one answer
+	}
+}
+
+// answer replies to a request of the server. None but ping is served: the session
+// declares no roots, sampling or elicitation.
+func (s *stdio) answer(id mcp.RequestId, method string) {
+	var reply any = transport.NewJSONRPCResultResponse(id, json.RawMessage(`{}`))
+	if method != string(mcp.MethodPing) {
+		reply = transport.NewJSONRPCErrorResponse(id, mcp.METHOD_NOT_FOUND, "this client does not serve "+method, nil)
+	}
+	line, err := encodeLine(reply)
+	if err != nil {
+		return // an id that does not encode cannot have been decoded
+	}
+	_, _ = s.outbox.send(line) // a connection that is ending needs no answer
+}
+
+func encodeLine(message any) ([]byte, error) {
+	data, err := json.Marshal(message)
+	if err != nil {
+		return nil, err
+	}
+	return append(data, '\n'), nil
+}

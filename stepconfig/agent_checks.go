@@ -1,0 +1,178 @@
+package stepconfig
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+)
+
+// retiredKeys are the keys of older formats that no longer do anything, each with
+// what to use instead. They stay in the file.
+func retiredKeys() map[string]string {
+	return map[string]string{
+		"learning_llm":                        "the step's own model writes learnings",
+		"enabled_mcp_servers":                 "use selected_servers",
+		"enable_large_output_virtual_tools":   "use enable_context_offloading",
+		"disable_learning":                    "use learnings_access: none",
+		"learning_after_loop_iteration":       "learnings are written once, after the step",
+		"use_tool_search_mode":                "remove it",
+		"pre_discovered_tools":                "remove it",
+		"knowledgebase_write_method":          "use knowledgebase_access",
+	}
+}
+
+// agentConfigs checks and migrates one agent_configs.
+func (r *reader) agentConfigs(a *AgentConfigs, pointer string) {
+	if !r.faults(&a.rest, pointer, a) {
+		return
+	}
+	r.models(a, pointer)
+	r.enumerations(a, pointer)
+	r.counts(a, pointer)
+	r.nested(a, pointer)
+	r.customTools(a, pointer)
+	r.learnings(a, pointer)
+}
+
+func (r *reader) models(a *AgentConfigs, pointer string) {
+	for _, model := range []struct {
+		key string
+		ref *LLMRef
+	}{
+		{"execution_llm", a.ExecutionLLM},
+		{"validation_llm", a.ValidationLLM},
+		{"conditional_llm", a.ConditionalLLM},
+		{"orchestrator_llm", a.OrchestratorLLM},
+		{"sub_agent_llm", a.SubAgentLLM},
+	} {
+		if model.ref != nil {
+			r.model(model.ref, pointer+"/"+model.key)
+		}
+	}
+}
+
+func (r *reader) model(ref *LLMRef, pointer string) {
+	if !r.faults(&ref.rest, pointer, ref) {
+		return
+	}
+	for i := range ref.Fallbacks {
+		r.model(&ref.Fallbacks[i], pointer+"/fallbacks/"+strconv.Itoa(i))
+	}
+}
+
+func (r *reader) enumerations(a *AgentConfigs, pointer string) {
+	for _, field := range []struct {
+		key, value string
+		allowed    []string
+	}{
+		{"execution_tier", a.ExecutionTier, []string{"high", "medium", "low"}},
+		{"todo_task_orchestrator_tier", a.TodoTaskOrchestratorTier, []string{"high", "medium", "low"}},
+		{"llm_validation_mode", a.LLMValidationMode, []string{"skip", "auto", "always"}},
+		{"learnings_access", a.LearningsAccess, []string{AccessRead, AccessReadWrite, AccessNone}},
+		{"learning_detail_level", a.LearningDetailLevel, []string{"exact", "general", "none"}},
+		{"knowledgebase_access", a.KnowledgebaseAccess, []string{AccessRead, AccessWrite, AccessReadWrite, AccessNone}},
+		{"db_access", a.DBAccess, []string{AccessRead, AccessReadWrite}},
+		{"declared_execution_mode", a.DeclaredExecutionMode, []string{"scripted", "agentic", "learn_code", "code_exec"}},
+		{"coding_agent_tmux_lifecycle", a.CodingAgentTmuxLifecycle, []string{"close_on_completion", "keep_alive"}},
+	} {
+		if field.value != "" && !slices.Contains(field.allowed, field.value) {
+			r.err("stepconfig.value.unknown", pointer+"/"+field.key,
+				fmt.Sprintf("unknown value %q", excerpt(field.value, 60)), "use one of "+strings.Join(field.allowed, ", "))
+		}
+	}
+}
+
+func (r *reader) counts(a *AgentConfigs, pointer string) {
+	for _, field := range []struct {
+		key   string
+		value *int
+		least int
+	}{
+		{"execution_max_turns", a.ExecutionMaxTurns, 1},
+		{"validation_max_turns", a.ValidationMaxTurns, 1},
+		{"learning_max_turns", a.LearningMaxTurns, 1},
+		{"orchestration_max_iterations", a.OrchestrationMaxIterations, 1},
+		{"learn_code_max_fix_iterations", a.LearnCodeMaxFixIterations, 0},
+	} {
+		if field.value != nil && *field.value < field.least {
+			r.err("stepconfig.value.range", pointer+"/"+field.key,
+				fmt.Sprintf("is %d, must be at least %d", *field.value, field.least), "leave it out for the default")
+		}
+	}
+}
+
+func (r *reader) nested(a *AgentConfigs, pointer string) {
+	for i := range a.PrerequisiteRules {
+		rule, at := &a.PrerequisiteRules[i], pointer+"/prerequisite_rules/"+strconv.Itoa(i)
+		if r.faults(&rule.rest, at, rule) && rule.DependsOnStep == "" {
+			r.err("stepconfig.prerequisite.step.missing", at, "the rule names no step", "set depends_on_step to the id of an earlier step")
+		}
+	}
+	if a.DriftReview == nil {
+		return
+	}
+	at := pointer + "/drift_review"
+	r.faults(&a.DriftReview.rest, at, a.DriftReview)
+	for i := range a.DriftReview.Checks {
+		check := &a.DriftReview.Checks[i]
+		r.faults(&check.rest, at+"/checks/"+strconv.Itoa(i), check)
+	}
+}
+
+// customTools migrates the legacy categories and reports names of no category.
+func (r *reader) customTools(a *AgentConfigs, pointer string) {
+	if a.EnabledCustomToolCategories != nil {
+		at := pointer + "/enabled_custom_tool_categories"
+		if a.EnabledCustomTools != nil {
+			r.notice("stepconfig.custom_tools.legacy", at, "legacy categories have no effect beside enabled_custom_tools", "remove them")
+		} else {
+			r.notice("stepconfig.custom_tools.legacy", at, "legacy categories are read as enabled_custom_tools",
+				"they are written in the new form, as category:*, when the file is next saved")
+			a.EnabledCustomTools = make([]string, 0, len(a.EnabledCustomToolCategories))
+			for _, category := range a.EnabledCustomToolCategories {
+				a.EnabledCustomTools = append(a.EnabledCustomTools, category+":*")
+			}
+			a.EnabledCustomToolCategories = nil
+		}
+	}
+	for i, tool := range a.EnabledCustomTools {
+		category, name, ok := strings.Cut(tool, ":")
+		if !ok || category == "" || name == "" {
+			r.notice("stepconfig.custom_tool.format", pointer+"/enabled_custom_tools/"+strconv.Itoa(i),
+				fmt.Sprintf("%q is not of the form category:tool and enables nothing", excerpt(tool, 60)), "write category:tool or category:*")
+		}
+	}
+}
+
+// learnings migrates an objective without access and refuses writing without an
+// objective.
+func (r *reader) learnings(a *AgentConfigs, pointer string) {
+	objective := strings.TrimSpace(a.LearningObjective)
+	switch {
+	case a.LearningsAccess == "" && objective != "" && a.rest.kept["learnings_access"] == nil:
+		r.notice("stepconfig.learnings_access.legacy", pointer+"/learning_objective",
+			"an objective without learnings_access is read as learnings_access: read-write", "set learnings_access")
+		a.LearningsAccess = AccessReadWrite
+	case a.LearningsAccess == AccessReadWrite && objective == "":
+		r.err("stepconfig.learning_objective.missing", pointer+"/learning_objective",
+			"learnings_access: read-write needs a learning_objective", "say what the step should record, or set learnings_access to read")
+	}
+	writes := a.KnowledgebaseAccess == AccessWrite || a.KnowledgebaseAccess == AccessReadWrite
+	if writes && strings.TrimSpace(a.KnowledgebaseContribution) == "" {
+		r.err("stepconfig.knowledgebase_contribution.missing", pointer+"/knowledgebase_contribution",
+			"writing to the knowledge base needs a knowledgebase_contribution", "say what the step contributes, or set knowledgebase_access to read")
+	}
+	for i, name := range a.AdditionalReadPaths {
+		if !safePath(name) {
+			r.err("stepconfig.read_path.outside", pointer+"/additional_read_paths/"+strconv.Itoa(i),
+				fmt.Sprintf("%q is not a path inside the workspace", excerpt(name, 100)), "write a relative path without ..")
+		}
+	}
+}
+
+func safePath(name string) bool {
+	return name != "" && !strings.HasPrefix(name, "/") && !slices.Contains(strings.Split(name, "/"), "..")
+}
+

@@ -1,0 +1,150 @@
+package stepconfig
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/treadle-dev/treadle/workspace"
+)
+
+// Parse reads the content of a step_config.json. The name of the file goes into
+// the diagnostics, which hold every fault at once.
+//
+// The file is nil only when the content is not JSON or has the wrong shape as a
+// whole. Duplicate ids are an error that names them, yet the file is still usable
+// to look at: the last entry counts.
+func Parse(file string, data []byte) (*File, workspace.Diagnostics) {
+	r := &reader{file: file}
+	parsed := r.read(data)
+	return parsed, r.found
+}
+
+type reader struct {
+	file  string
+	found workspace.Diagnostics
+}
+
+func (r *reader) err(code, pointer, message, hint string) {
+	r.add(workspace.SeverityError, code, pointer, message, hint)
+}
+
+func (r *reader) notice(code, pointer, message, hint string) {
+	r.add(workspace.SeverityNotice, code, pointer, message, hint)
+}
+
+func (r *reader) add(severity workspace.Severity, code, pointer, message, hint string) {
+	r.found = append(r.found, workspace.Diagnostic{
+		Code: code, Severity: severity, File: r.file, Pointer: pointer, Message: message, Hint: hint,
+	})
+}
+
+func (r *reader) read(data []byte) *File {
+	if !json.Valid(data) {
+		r.err("stepconfig.json.invalid", "", "is not valid JSON: "+syntaxProblem(data), "correct the file; nothing was read from it")
+		return nil
+	}
+	parsed, prefix := &File{}, "/steps"
+	switch trimmed := bytes.TrimSpace(data); trimmed[0] {
+	case '[':
+		r.notice("stepconfig.format.legacy", "", "the file is a bare list, the legacy form",
+			`it is written as {"steps": [...]} when it is next saved`)
+		if err := json.Unmarshal(trimmed, &parsed.Steps); err != nil {
+			r.err("stepconfig.json.invalid", "", err.Error(), "")
+			return nil
+		}
+		prefix = ""
+	default:
+		if err := json.Unmarshal(trimmed, parsed); err != nil || parsed.rest.whole != nil {
+			r.err("stepconfig.format.invalid", "", "must be an object with a list steps, is "+jsonKind(trimmed), `write {"steps": [...]}`)
+			return nil
+		}
+		r.root(parsed)
+	}
+	r.steps(parsed.Steps, prefix)
+	return parsed
+}
+
+func (r *reader) root(parsed *File) {
+	r.faults(&parsed.rest, "", parsed)
+	if parsed.Steps == nil && parsed.rest.kept["steps"] == nil {
+		r.err("stepconfig.steps.missing", "", "the file has no list steps", `write {"steps": []} for no configuration`)
+	}
+}
+
+func (r *reader) steps(steps []StepConfig, prefix string) {
+	first := map[string]int{}
+	for i := range steps {
+		step, pointer := &steps[i], prefix+"/"+strconv.Itoa(i)
+		if !r.faults(&step.rest, pointer, step) {
+			continue
+		}
+		r.id(step, i, pointer, first)
+		if step.AgentConfigs != nil {
+			r.agentConfigs(step.AgentConfigs, pointer+"/agent_configs")
+		}
+	}
+}
+
+func (r *reader) id(step *StepConfig, index int, pointer string, first map[string]int) {
+	if strings.TrimSpace(step.ID) == "" {
+		if step.rest.kept["id"] == nil { // else its type has been reported
+			r.err("stepconfig.id.missing", pointer+"/id", "the entry has no id", "give the id of a step of the plan")
+		}
+		return
+	}
+	if earlier, ok := first[step.ID]; ok {
+		r.err("stepconfig.id.duplicate", pointer+"/id",
+			fmt.Sprintf("id %q stands at entry %d already; the last entry counts", step.ID, earlier+1), "merge the entries into one")
+		return
+	}
+	first[step.ID] = index
+}
+
+// faults reports what decoding found in one object, and whether it is one.
+func (r *reader) faults(m *members, pointer string, owner any) bool {
+	for _, f := range m.faults {
+		at := pointer
+		if f.key != "" {
+			at += "/" + workspace.PointerEscape(f.key)
+		}
+		switch f.kind {
+		case faultType:
+			r.err("stepconfig.field.type", at, fmt.Sprintf("must be %s, is %s", f.wants, f.found), "")
+		case faultUnknown:
+			r.unknown(f.key, at, owner)
+		case faultDuplicate:
+			r.notice("stepconfig.key.duplicate", at, fmt.Sprintf("key %q is given more than once, the last one counts", f.key), "keep one of them")
+		}
+	}
+	return m.whole == nil
+}
+
+func (r *reader) unknown(key, pointer string, owner any) {
+	if advice, retired := retiredKeys()[key]; retired {
+		if _, ok := owner.(*AgentConfigs); ok {
+			r.notice("stepconfig.key.retired", pointer, fmt.Sprintf("key %q is retired and has no effect", key), advice)
+			return
+		}
+	}
+	r.notice("stepconfig.key.unknown", pointer, fmt.Sprintf("unknown key %q is kept and has no effect", key), "")
+}
+
+// syntaxProblem says where a text stops being JSON.
+func syntaxProblem(data []byte) string {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return "it is empty"
+	}
+	err := json.Unmarshal(data, new(any))
+	var syntax *json.SyntaxError
+	if !errors.As(err, &syntax) {
+		return fmt.Sprint(err)
+	}
+	before := data[:min(max(syntax.Offset-1, 0), int64(len(data)))]
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := len(before) - bytes.LastIndexByte(before, '\n')
+	return fmt.Sprintf("line %d, column %d: %s", line, column, syntax.Error())
+}

@@ -1,0 +1,180 @@
+package validation
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/treadle-dev/treadle/workspace"
+)
+
+// Compile checks the whole schema without touching a file and finds every fault
+// at once. The file and the JSON pointer of the schema in it go into the
+// diagnostics.
+//
+// A nil schema gives a nil checker, which passes. A schema with an error gives a
+// checker that refuses to check, so that a caller who overlooks the diagnostics
+// does not pass what nobody has looked at. The schema itself is not changed.
+func (s *Schema) Compile(file, pointer string) (*Checker, workspace.Diagnostics) {
+	if s == nil {
+		return nil, nil
+	}
+	c := &compiler{file: file}
+	checker := c.schema(s, pointer)
+	checker.refused = c.found.Err()
+	for _, d := range c.found {
+		if d.Severity == workspace.SeverityNotice {
+			checker.warnings = append(checker.warnings, d.Message)
+		}
+	}
+	return checker, c.found
+}
+
+type compiler struct {
+	file  string
+	found workspace.Diagnostics
+}
+
+func (c *compiler) err(code, pointer, message, hint string) {
+	c.add(workspace.SeverityError, code, pointer, message, hint)
+}
+
+func (c *compiler) notice(code, pointer, message, hint string) {
+	c.add(workspace.SeverityNotice, code, pointer, message, hint)
+}
+
+func (c *compiler) add(severity workspace.Severity, code, pointer, message, hint string) {
+	c.found = append(c.found, workspace.Diagnostic{
+		Code: code, Severity: severity, File: c.file, Pointer: pointer, Message: message, Hint: hint,
+	})
+}
+
+// faults reports what decoding found in one object. It is false when the value is
+// no object at all, so that there is nothing else to say about it.
+func (c *compiler) faults(m *members, pointer string, owner any) bool {
+	for _, f := range m.faults {
+		at := pointer
+		if f.key != "" {
+			at += "/" + workspace.PointerEscape(f.key)
+		}
+		switch f.kind {
+		case faultType:
+			c.err("validation.field.type", at, fmt.Sprintf("must be %s, is %s", f.wants, f.found), "")
+		case faultUnknown:
+			c.notice("validation.key.unknown", at, fmt.Sprintf("unknown key %q checks nothing", f.key),
+				"known here: "+strings.Join(keysOf(owner), ", "))
+		case faultDuplicate:
+			c.notice("validation.key.duplicate", at, fmt.Sprintf("key %q is given more than once, the last one counts", f.key),
+				"keep one of them")
+		}
+	}
+	return m.whole == nil
+}
+
+func keysOf(owner any) []string {
+	var keys []string
+	for _, f := range fieldsOf(owner) {
+		keys = append(keys, f.name)
+	}
+	return keys
+}
+
+func (c *compiler) schema(s *Schema, pointer string) *Checker {
+	checker := &Checker{}
+	if !c.faults(&s.rest, pointer, s) {
+		return checker
+	}
+	if len(s.Files) == 0 && len(s.DB) == 0 && !c.found.HasErrors() {
+		c.notice("validation.schema.empty", pointer, "the schema is empty and checks nothing",
+			"list the files that the step must produce, or leave the schema out")
+	}
+	if len(s.Files) > MaxFiles {
+		c.err("validation.files.limit", pointer+"/files",
+			fmt.Sprintf("has %d files, at most %d are allowed", len(s.Files), MaxFiles), "split the step")
+	}
+	for i := range s.Files {
+		if compiled := c.fileCheck(&s.Files[i], pointer+"/files/"+strconv.Itoa(i)); compiled != nil {
+			checker.files = append(checker.files, compiled)
+		}
+	}
+	for i := range s.DB {
+		c.dbCheck(&s.DB[i], pointer+"/db/"+strconv.Itoa(i))
+	}
+	return checker
+}
+
+func (c *compiler) fileCheck(f *FileCheck, pointer string) *fileCheck {
+	if !c.faults(&f.rest, pointer, f) {
+		return nil
+	}
+	compiled := &fileCheck{label: f.FileName, required: f.MustExist == nil || *f.MustExist}
+	compiled.name = c.fileName(f.FileName, pointer+"/file_name")
+	if !compiled.required && len(f.JSONChecks) == 0 {
+		c.notice("validation.check.vacuous", pointer, "the check of an optional file without JSON checks can never fail",
+			"set must_exist to true, add json_checks, or drop the entry")
+	}
+	compiled.checks = c.jsonChecks(f.JSONChecks, pointer+"/json_checks")
+	return compiled
+}
+
+// fileName returns the cleaned name.
+func (c *compiler) fileName(name, pointer string) string {
+	const hint = "name a file of the step's folder, such as result.json, or one of the workflow, such as db/orders.json"
+	clean := path.Clean(name)
+	switch {
+	case strings.TrimSpace(name) == "":
+		c.err("validation.file_name.missing", pointer, "the file has no name", hint)
+	case path.IsAbs(name):
+		c.err("validation.file_name.absolute", pointer, fmt.Sprintf("the file name %q is absolute", excerpt(name, 100)), hint)
+	case slices.Contains(strings.Split(name, "/"), ".."):
+		c.err("validation.file_name.outside", pointer, fmt.Sprintf("the file name %q contains ..", excerpt(name, 100)), hint)
+	case clean == ".", strings.ContainsFunc(name, unicode.IsControl):
+		c.err("validation.file_name.invalid", pointer, fmt.Sprintf("%q is no file name", excerpt(name, 100)), hint)
+	}
+	return clean
+}
+
+func (c *compiler) jsonChecks(checks []JSONCheck, pointer string) []*jsonCheck {
+	if len(checks) > MaxChecksPerFile {
+		c.err("validation.checks.limit", pointer,
+			fmt.Sprintf("has %d checks, at most %d are allowed", len(checks), MaxChecksPerFile), "use wildcard paths")
+	}
+	var compiled []*jsonCheck
+	for i := range checks {
+		if check := c.jsonCheck(&checks[i], pointer+"/"+strconv.Itoa(i)); check != nil {
+			compiled = append(compiled, check)
+		}
+	}
+	return compiled
+}
+
+func (c *compiler) dbCheck(d *DBCheck, pointer string) {
+	if !c.faults(&d.rest, pointer, d) {
+		return
+	}
+	c.err("validation.db.unsupported", pointer, "checks of the database are not supported yet",
+		"have the step write what is to be checked into a JSON file, and check that")
+	c.bounds(d.MinRows, d.MaxRows, pointer, "min_rows", "max_rows")
+	if d.MaxRows == nil && len(d.Checks) == 0 && d.MinRows != nil && *d.MinRows == 0 {
+		c.notice("validation.check.vacuous", pointer, "at least 0 rows is always true, so the check can never fail",
+			"set min_rows to 1 or more, or max_rows")
+	}
+	c.jsonChecks(d.Checks, pointer+"/checks")
+}
+
+// bounds reports a pair of counts that cannot hold.
+func (c *compiler) bounds(low, high *int, pointer, lowKey, highKey string) {
+	if low != nil && *low < 0 {
+		c.err("validation.limit.negative", pointer+"/"+lowKey, fmt.Sprintf("%s is %d, which is below 0", lowKey, *low), "")
+	}
+	if high != nil && *high < 0 {
+		c.err("validation.limit.negative", pointer+"/"+highKey, fmt.Sprintf("%s is %d, which is below 0", highKey, *high), "")
+	}
+	if low != nil && high != nil && *low > *high {
+		c.err("validation.limit.contradiction", pointer+"/"+lowKey,
+			fmt.Sprintf("%s %d is above %s %d, so nothing passes", lowKey, *low, highKey, *high), "")
+	}
+}

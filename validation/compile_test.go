@@ -1,0 +1,194 @@
+package validation_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/treadle-dev/treadle/validation"
+	"github.com/treadle-dev/treadle/workspace"
+)
+
+// codes lists severity, code and pointer of every diagnostic.
+func codes(found workspace.Diagnostics) []string {
+	list := []string{}
+	for _, d := range found {
+		list = append(list, fmt.Sprintf("%s %s %s", d.Severity, strings.TrimPrefix(d.Code, "validation."), d.Pointer))
+	}
+	return list
+}
+
+func TestEveryFaultOfASchemaIsNamedWithItsPlace(t *testing.T) {
+	t.Parallel()
+	const c = "/files/0/json_checks/0"
+	for _, tc := range []struct {
+		schema string
+		want   []string
+	}{
+		{`"none"`, []string{"error field.type "}},
+		{`{}`, []string{"notice schema.empty "}},
+		{`{"files":[]}`, []string{"notice schema.empty "}},
+		{`{"files":{}}`, []string{"error field.type /files"}},
+		{`{"files":[3]}`, []string{"error field.type /files/0"}},
+		{`{"file":[]}`, []string{"notice key.unknown /file", "notice schema.empty "}},
+		{`{"files":[{}]}`, []string{"error file_name.missing /files/0/file_name"}},
+		{`{"files":[{"file_name":7}]}`, []string{"error field.type /files/0/file_name", "error file_name.missing /files/0/file_name"}},
+		{`{"files":[{"file_name":"../x"}]}`, []string{"error file_name.outside /files/0/file_name"}},
+		{`{"files":[{"file_name":"db/../../x"}]}`, []string{"error file_name.outside /files/0/file_name"}},
+		{`{"files":[{"file_name":"/etc/passwd"}]}`, []string{"error file_name.absolute /files/0/file_name"}},
+		{`{"files":[{"file_name":"."}]}`, []string{"error file_name.invalid /files/0/file_name"}},
+		{`{"files":[{"file_name":"a\u0000b"}]}`, []string{"error file_name.invalid /files/0/file_name"}},
+		{`{"files":[{"file_name":"a","must_exist":"yes"}]}`, []string{"error field.type /files/0/must_exist"}},
+		{`{"files":[{"file_name":"a","must_exist":false}]}`, []string{"notice check.vacuous /files/0"}},
+		{`{"files":[{"file_name":"a","file_name":"b"}]}`, []string{"notice key.duplicate /files/0/file_name"}},
+		{oneCheck(`{}`), []string{"error path.missing " + c + "/path"}},
+		{oneCheck(`{"path":"status"}`), []string{"error path.invalid " + c + "/path"}},
+		{oneCheck(`{"path":"$.due-date"}`), []string{"error path.invalid " + c + "/path"}},
+		{oneCheck(`{"path":"$..a..b..c"}`), []string{"error path.invalid " + c + "/path"}},
+		{oneCheck(`{"path":"$.` + strings.Repeat("a", 3000) + `"}`), []string{"error path.invalid " + c + "/path"}},
+		{oneCheck(`{"path":"$.a","must_exist":false}`), []string{"notice check.vacuous " + c}},
+		{oneCheck(`{"path":"$.a","value_type":"integer"}`), []string{"error value_type.unknown " + c + "/value_type"}},
+		{oneCheck(`{"path":"$.a","min_length":-1}`), []string{"error limit.negative " + c + "/min_length"}},
+		{oneCheck(`{"path":"$.a","min_length":2.5}`), []string{"error field.type " + c + "/min_length"}},
+		{oneCheck(`{"path":"$.a","min_length":3,"max_length":2}`), []string{"error limit.contradiction " + c + "/min_length"}},
+		{oneCheck(`{"path":"$.a","min_value":0.3,"max_value":0.29999999999999999999}`), []string{"error limit.contradiction " + c + "/min_value"}},
+		{oneCheck(`{"path":"$.a","min_value":"0"}`), []string{"error field.type " + c + "/min_value"}},
+		{oneCheck(`{"path":"$.a","value_type":"number","min_length":1}`), []string{"error limit.type " + c + "/min_length"}},
+		{oneCheck(`{"path":"$.a","value_type":"array","pattern":"x"}`), []string{"error limit.type " + c + "/pattern"}},
+		{oneCheck(`{"path":"$.a","value_type":"string","max_value":1}`), []string{"error limit.type " + c + "/max_value"}},
+		{oneCheck(`{"path":"$.a","pattern":"("}`), []string{"error pattern.invalid " + c + "/pattern"}},
+		{oneCheck(`{"path":"$.a","pattern":"(?!x)"}`), []string{"error pattern.invalid " + c + "/pattern"}},
+		{oneCheck(`{"path":"$.a","pattern":"^\\\\d+$"}`), []string{"notice pattern.repaired " + c + "/pattern"}},
+		{oneCheck(`{"path":"$.a","patern":"x"}`), []string{"notice key.unknown " + c + "/patern"}},
+		{oneCheck(`{"path":"$.a","consistency_check":{"type":"same","compare_with_path":"$.b"}}`), []string{"error consistency.unknown " + c + "/consistency_check/type"}},
+		{oneCheck(`{"path":"$.a","consistency_check":{"type":"equals"}}`), []string{"error path.missing " + c + "/consistency_check/compare_with_path"}},
+		{oneCheck(`{"path":"$.a","consistency_check":"equals"}`), []string{"error field.type " + c + "/consistency_check"}},
+		{`{"db":[{"name":"n","sql":"SELECT 1","min_rows":0}]}`, []string{"error db.unsupported /db/0", "notice check.vacuous /db/0"}},
+		{`{"db":[{"name":"n","sql":"SELECT 1","min_rows":3,"max_rows":1}]}`, []string{"error db.unsupported /db/0", "error limit.contradiction /db/0/min_rows"}},
+		{`{"db":[{"name":"n","sql":"SELECT 1","min_rows":1,"checks":[{"path":"x"}]}]}`, []string{"error db.unsupported /db/0", "error path.invalid /db/0/checks/0/path"}},
+	} {
+		t.Run(excerpt(tc.schema), func(t *testing.T) {
+			t.Parallel()
+			_, found := decode(t, tc.schema).Compile("planning/plan.json", "/steps/0/validation_schema")
+			var want []string
+			for _, line := range tc.want {
+				at := strings.LastIndex(line, " ") + 1
+				want = append(want, line[:at]+"/steps/0/validation_schema"+line[at:])
+			}
+			assert.Equal(t, want, codes(found))
+			for _, d := range found {
+				assert.Equal(t, "planning/plan.json", d.File)
+				assert.NotEmpty(t, d.Message)
+			}
+		})
+	}
+}
+
+func excerpt(text string) string { return text[:min(len(text), 120)] }
+
+func TestAllFaultsAreFoundAtOnce(t *testing.T) {
+	t.Parallel()
+	_, found := decode(t, `{"files":[{"file_name":"/a","json_checks":[{"path":"x","pattern":"("},{"path":"$","value_type":"int"}]},{"file_name":".."}]}`).Compile("f", "")
+	assert.Len(t, found, 5)
+}
+
+func TestASchemaHasAtMost20FilesOf100Checks(t *testing.T) {
+	t.Parallel()
+	schema := &validation.Schema{}
+	for range validation.MaxFiles {
+		schema.Files = append(schema.Files, validation.FileCheck{FileName: "a"})
+	}
+	for range validation.MaxChecksPerFile {
+		schema.Files[0].JSONChecks = append(schema.Files[0].JSONChecks, validation.JSONCheck{Path: "$"})
+	}
+	_, found := schema.Compile("f", "")
+	require.Empty(t, found)
+
+	schema.Files[0].JSONChecks = append(schema.Files[0].JSONChecks, validation.JSONCheck{Path: "$"})
+	schema.Files = append(schema.Files, validation.FileCheck{FileName: "a"})
+	_, found = schema.Compile("f", "")
+	assert.Equal(t, []string{"error files.limit /files", "error checks.limit /files/0/json_checks"}, codes(found))
+}
+
+func TestNoSchemaPasses(t *testing.T) {
+	t.Parallel()
+	schema := decode(t, `null`)
+	require.Nil(t, schema)
+	checker, found := schema.Compile("f", "")
+	require.Empty(t, found)
+	report, err := checker.Check(t.Context(), storage(t, nil), stepDir)
+	require.NoError(t, err)
+	assert.True(t, report.OverallPass)
+	assert.Empty(t, report.Feedback())
+}
+
+func TestASchemaThatDidNotCompileNeverPasses(t *testing.T) {
+	t.Parallel()
+	checker, found := decode(t, `{"files":[{"file_name":"a","json_checks":[{"path":"x"}]}]}`).Compile("f", "")
+	require.Error(t, found.Err())
+	report, err := checker.Check(t.Context(), storage(t, map[string]string{"a": "{}"}), stepDir)
+	assert.Nil(t, report)
+	assert.ErrorContains(t, err, "no JSONPath")
+}
+
+func TestASchemaComesBackFromJSONAsItWas(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`{}`, `{"files":null}`, `{"files":[]}`, `{"files":[],"db":[]}`, `7`, `"none"`, `{"files":"x","later":{"a":[1.50,"<&>"]}}`,
+		`{"db":[{"sql":"","name":null,"min_rows":0,"checks":[]}],"files":[null,{"x":1,"must_exist":false,"file_name":""}]}`,
+		oneCheck(`{"pattern":"","path":"$.a","min_value":1.50,"max_value":12345678901234567890,"min_length":0,"consistency_check":{"z":0,"type":"equals"}}`),
+		oneCheck(`{"consistency_check":null,"value_type":4,"min_length":"1"}`),
+	} {
+		var schema validation.Schema
+		require.NoError(t, json.Unmarshal([]byte(text), &schema))
+		written, err := json.Marshal(schema)
+		require.NoError(t, err)
+		assert.JSONEq(t, text, string(written))
+		assert.Equal(t, text, strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(written)), "the order of keys and the spelling of numbers stay")
+	}
+}
+
+func TestAChangedFieldIsWrittenWhereItStood(t *testing.T) {
+	t.Parallel()
+	schema := decode(t, `{"files":[{"note":"n","file_name":"a","must_exist":false}]}`)
+	schema.Files[0].FileName = "b"
+	schema.Files[0].MustExist = nil
+	schema.Files[0].JSONChecks = []validation.JSONCheck{{Path: "$"}}
+	written, err := json.Marshal(schema)
+	require.NoError(t, err)
+	assert.Equal(t, `{"files":[{"note":"n","file_name":"b","json_checks":[{"path":"$"}]}]}`, string(written))
+}
+
+func FuzzCompileAndCheck(f *testing.F) {
+	for _, seed := range []string{`{}`, `null`, oneCheck(`{"path":"$..a[?@.b>1]","pattern":"^\\\\d","min_value":1}`), `{"db":[{"sql":"x"}]}`} {
+		f.Add([]byte(seed), []byte(`{"a":[{"b":2}]}`))
+	}
+	st := workspace.NewMem()
+	f.Fuzz(func(t *testing.T, schemaText, document []byte) {
+		var schema *validation.Schema
+		if json.Unmarshal(schemaText, &schema) != nil {
+			return
+		}
+		written, err := json.Marshal(schema)
+		require.NoError(t, err)
+		var again *validation.Schema
+		require.NoError(t, json.Unmarshal(written, &again))
+		rewritten, err := json.Marshal(again)
+		require.NoError(t, err)
+		require.Equal(t, string(written), string(rewritten))
+
+		checker, found := schema.Compile("f", "")
+		require.NoError(t, st.WriteFile(t.Context(), stepDir+"/out.json", document, workspace.Lazy))
+		report, err := checker.Check(t.Context(), st, stepDir)
+		if found.HasErrors() {
+			require.Error(t, err)
+			return
+		}
+		require.NoError(t, err)
+		require.Equal(t, report.OverallPass, report.Feedback() == "")
+	})
+}

@@ -1,0 +1,248 @@
+package workflow
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/treadle-dev/treadle/agent"
+	"github.com/treadle-dev/treadle/costs"
+)
+
+// attemptTrace is what the logs tell of one attempt.
+type attemptTrace struct {
+	began     time.Time
+	llmCalls  []llmCallLog
+	toolCalls []toolCallLog
+}
+
+type llmCallLog struct {
+	Turn         int                `json:"turn"`
+	Provider     string             `json:"provider,omitempty"`
+	Model        string             `json:"model,omitempty"`
+	StartedAt    time.Time          `json:"started_at"`
+	DurationMS   int64              `json:"duration_ms"`
+	FirstTokenMS int64              `json:"time_to_first_token_ms,omitempty"`
+	Finish       agent.FinishReason `json:"finish_reason,omitempty"`
+	Usage        agent.Usage        `json:"usage"`
+}
+
+type toolCallLog struct {
+	Turn        int       `json:"turn"`
+	Index       int       `json:"index"`
+	Name        string    `json:"name"`
+	StartedAt   time.Time `json:"started_at"`
+	DurationMS  int64     `json:"duration_ms"`
+	ArgsBytes   int       `json:"args_bytes"`
+	ResultBytes int       `json:"result_bytes"`
+	IsError     bool      `json:"is_error,omitempty"`
+	InDoubt     bool      `json:"in_doubt,omitempty"`
+}
+
+// attemptLog is execution-attempt-{A}-iteration-{M}.json.
+type attemptLog struct {
+	StepIndex              int       `json:"step_index"`
+	StepID                 string    `json:"step_id"`
+	StepPath               string    `json:"step_path"`
+	RunID                  string    `json:"run_id"`
+	RetryAttempt           int       `json:"retry_attempt"`
+	LoopIteration          int       `json:"loop_iteration"`
+	Status                 string    `json:"status"` // passed, failed or interrupted
+	ExecutionResult        string    `json:"execution_result"`
+	Error                  string    `json:"error,omitempty"`
+	Provider               string    `json:"provider,omitempty"`
+	Model                  string    `json:"model,omitempty"`
+	StartedAt              time.Time `json:"started_at"`
+	CompletedAt            time.Time `json:"completed_at"`
+	DurationMS             int64     `json:"duration_ms"`
+	LLMCallCount           int       `json:"llm_call_count"`
+	LLMDurationMS          int64     `json:"llm_duration_ms"`
+	LLMTimeToFirstResponse int64     `json:"llm_time_to_first_response_ms,omitempty"`
+	ToolCallCount          int       `json:"tool_call_count"`
+	ToolDurationMS         int64     `json:"tool_duration_ms"`
+	TotalInputTokens       *int64    `json:"total_input_tokens,omitempty"`
+	TotalOutputTokens      *int64    `json:"total_output_tokens,omitempty"`
+	ToolArgsBytes          int       `json:"tool_args_bytes"`
+	ToolResultBytes        int       `json:"tool_result_bytes"`
+}
+
+// conversationLog is the -conversation file of an attempt. It holds the messages
+// from FirstMessage on; those before stand in the logs of earlier attempts.
+type conversationLog struct {
+	FirstMessage int             `json:"first_message"` // from 0
+	History      []agent.Message `json:"conversation_history"`
+	LLMCalls     []llmCallLog    `json:"llm_calls"`
+	ToolCalls    []toolCallLog   `json:"tool_calls"`
+}
+
+// promptsLog is the -prompts file of an attempt; it is written before the call.
+type promptsLog struct {
+	SystemPrompt string   `json:"system_prompt,omitempty"`
+	UserMessage  string   `json:"user_message"`
+	Tools        []string `json:"tools"`
+	Provider     string   `json:"provider,omitempty"`
+	Model        string   `json:"model,omitempty"`
+}
+
+// finalSummaryLog is execution-final-summary.json.
+type finalSummaryLog struct {
+	SchemaVersion   int       `json:"schema_version"`
+	StepID          string    `json:"step_id"`
+	StepPath        string    `json:"step_path"`
+	RunFolder       string    `json:"run_folder"`
+	RunID           string    `json:"run_id"`
+	Status          string    `json:"status"`
+	Attempts        int       `json:"attempts"`
+	Iteration       int       `json:"iteration"`
+	ExecutionResult string    `json:"execution_result"`
+	CompletedAt     time.Time `json:"completed_at"`
+}
+
+// onReply counts a model call: for the ledger, the log and the listeners.
+func (r *regularVisit) onReply(turn int, reply *agent.Reply) {
+	sc := r.sc
+	r.trace.llmCalls = append(r.trace.llmCalls, llmCallLog{
+		Turn: turn, Provider: reply.Provider, Model: reply.Model, StartedAt: reply.StartedAt,
+		DurationMS: reply.DurationMS, FirstTokenMS: reply.FirstTokenMS,
+		Finish: reply.Response.Finish, Usage: reply.Response.Usage,
+	})
+	key := attemptKey(sc.leaf.key, sc.attempt) + "/" + reply.Key
+	sc.run.spent.Add(replyEntry(key, sc.step.id, sc.attempt, turn, reply))
+	sc.run.emit(RunEvent{
+		Kind: ModelReplied, Step: sc.step.id, Visit: sc.leaf.visit, Attempt: sc.attempt, Turn: turn,
+		Model: modelOf(reply), Usage: &reply.Response.Usage, Replayed: reply.Replayed,
+	})
+}
+
+func (r *regularVisit) onTool(turn, index int, record *agent.ToolRecord) {
+	sc := r.sc
+	text := record.Result.Text()
+	r.mu.Lock()
+	r.trace.toolCalls = append(r.trace.toolCalls, toolCallLog{
+		Turn: turn, Index: index, Name: record.Name, StartedAt: record.StartedAt, DurationMS: record.DurationMS,
+		ArgsBytes: len(record.Call.Arguments), ResultBytes: len(text),
+		IsError: record.Result.IsError, InDoubt: record.InDoubt,
+	})
+	r.mu.Unlock()
+	ev := RunEvent{
+		Kind: ToolCalled, Step: sc.step.id, Visit: sc.leaf.visit, Attempt: sc.attempt, Turn: turn,
+		Tool: record.Name, Replayed: record.Replayed,
+	}
+	if record.Result.IsError {
+		ev.Error = oneLine(text, maxEarlierResult)
+	}
+	sc.run.emit(ev)
+}
+
+// begin starts the trace of an attempt and logs what the agent is told.
+func (r *regularVisit) begin(attempt int) {
+	sc := r.sc
+	r.trace = attemptTrace{began: sc.run.ctl.config.Now().UTC()}
+	messages := r.conv.Messages()
+	log := promptsLog{Provider: r.given.Provider, Model: r.given.Model, Tools: []string{}}
+	if attempt == 1 && messages[0].Role == agent.RoleSystem {
+		log.SystemPrompt = messages[0].ContentText()
+	}
+	log.UserMessage = messages[len(messages)-1].ContentText()
+	for _, spec := range r.given.Tools {
+		log.Tools = append(log.Tools, spec.Name)
+	}
+	sc.writeLog(sc.run.layout.AttemptLog(sc.step.id, attempt, sc.leaf.visit, "prompts"), log)
+}
+
+// log writes what there is to tell of an attempt that has ended.
+func (r *regularVisit) log(attempt int, result *agent.Result, cause error) {
+	sc := r.sc
+	now := sc.run.ctl.config.Now().UTC()
+	log := attemptLog{
+		StepIndex: int(sc.step.index), StepID: sc.step.id, StepPath: sc.leaf.key, RunID: sc.run.id,
+		RetryAttempt: attempt, LoopIteration: sc.leaf.visit,
+		ExecutionResult: result.Final.ContentText(), Error: errorText(cause),
+		Provider: r.given.Provider, Model: r.given.Model,
+		StartedAt: r.trace.began, CompletedAt: now, DurationMS: now.Sub(r.trace.began).Milliseconds(),
+		LLMCallCount: len(r.trace.llmCalls), ToolCallCount: len(r.trace.toolCalls),
+		TotalInputTokens: sent(result.Usage), TotalOutputTokens: result.Usage.Output,
+	}
+	for _, c := range r.trace.llmCalls {
+		log.LLMDurationMS += c.DurationMS
+		if log.Model == "" {
+			log.Model = c.Model
+		}
+	}
+	if len(r.trace.llmCalls) > 0 {
+		log.LLMTimeToFirstResponse = r.trace.llmCalls[0].FirstTokenMS
+	}
+	for _, c := range r.trace.toolCalls {
+		log.ToolDurationMS += c.DurationMS
+		log.ToolArgsBytes += c.ArgsBytes
+		log.ToolResultBytes += c.ResultBytes
+	}
+	switch {
+	case cause != nil:
+		log.Status = "interrupted"
+	case r.report.Passed:
+		log.Status = "passed"
+	default:
+		log.Status = "failed"
+	}
+	layout, step, visit := sc.run.layout, sc.step.id, sc.leaf.visit
+	sc.writeLog(layout.AttemptLog(step, attempt, visit, ""), log)
+	history := r.conv.Messages()
+	sc.writeLog(layout.AttemptLog(step, attempt, visit, "conversation"), conversationLog{
+		FirstMessage: r.shown, History: history[r.shown:], LLMCalls: r.trace.llmCalls, ToolCalls: r.trace.toolCalls,
+	})
+	if cause != nil {
+		return
+	}
+	r.shown = len(history)
+	if r.report.Report != nil {
+		entry := r.report.Report.Log(step, sc.leaf.key, now, sc.step.schema)
+		sc.writeLog(layout.PreValidationLog(step), entry)
+		sc.writeLog(layout.AttemptValidationLog(step, attempt, visit), entry)
+	}
+	if r.report.Passed {
+		sc.writeLog(layout.FinalSummaryLog(step), finalSummaryLog{
+			SchemaVersion: 1, StepID: step, StepPath: sc.leaf.key, RunFolder: sc.run.folder, RunID: sc.run.id,
+			Status: string(StatusCompleted), Attempts: attempt, Iteration: visit,
+			ExecutionResult: log.ExecutionResult, CompletedAt: now,
+		})
+	}
+}
+
+// writeLog writes a log; a log that cannot be written is reported and fails
+// nothing.
+func (sc *StepContext) writeLog(name string, value any) {
+	if err := sc.run.writeJSON(context.WithoutCancel(sc.run.ctx), name, value); err != nil {
+		sc.Logger().Warn("write log", "file", name, "error", sc.run.redactError(err))
+	}
+}
+
+// sent is the sum of the reported tokens that were sent, cached or not; nil when
+// none was reported.
+func sent(u agent.Usage) *int64 {
+	if u.Input == nil && u.CacheRead == nil && u.CacheWrite == nil {
+		return nil
+	}
+	total := agent.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}.Total()
+	return &total
+}
+
+// modelOf is the model of a reply: as asked for, else as the provider says.
+func modelOf(reply *agent.Reply) string {
+	if reply.Model != "" {
+		return reply.Model
+	}
+	return reply.Response.Model
+}
+
+func replyEntry(key, step string, attempt, turn int, reply *agent.Reply) costs.Entry {
+	took := time.Duration(reply.DurationMS) * time.Millisecond
+	return costs.Entry{
+		Key: key, Time: reply.StartedAt.Add(took), StepID: step, Attempt: attempt, Turn: turn,
+		Provider: reply.Provider, Model: modelOf(reply), Usage: reply.Response.Usage, Duration: took,
+	}
+}
+
+func isReplyKey(key string) bool {
+	return strings.HasSuffix(key, "/reply") && strings.Contains(key, "/turn/")
+}

@@ -1,0 +1,323 @@
+package workflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/treadle-dev/treadle/agent"
+	"github.com/treadle-dev/treadle/costs"
+	"github.com/treadle-dev/treadle/internal/journal"
+	"github.com/treadle-dev/treadle/internal/redact"
+	"github.com/treadle-dev/treadle/workspace"
+)
+
+// Config is what a host puts into a [Controller]. The zero value works for plans
+// whose steps need no model.
+type Config struct {
+	// Models are the model backends. Nil: a step that needs a model fails.
+	Models agent.Models
+	// Provider and Model are used by steps whose configuration names none. Empty
+	// is the default of Models, and of the backend.
+	Provider string
+	Model    string
+	// Toolsets are the MCP servers and other tools that steps may select, with
+	// unique names.
+	Toolsets []agent.Toolset
+	// StepTypes are the host's own step types, beside the built-in ones.
+	StepTypes []*StepType
+	// Secrets are values by name that must not appear in any journal, log, event or
+	// error: "[secret:NAME]" stands in their place. Values under 4 bytes are not
+	// redacted.
+	Secrets map[string]string
+	// Prices turn tokens into money. Nil leaves money unknown.
+	Prices *costs.Prices
+	// Attempts bounds how often a step may try to pass its validation. 0 is 3.
+	Attempts int
+	// Sink gets the replies of all steps while they arrive; nil lets backends
+	// answer in one piece.
+	Sink func(step string, delta agent.Delta)
+	// Logger gets warnings. Nil is silent.
+	Logger *slog.Logger
+	// Now and NewID are the clock and the maker of run ids, so that tests can
+	// repeat a run exactly. Nil is the real clock and a ULID.
+	Now   func() time.Time
+	NewID func() string
+}
+
+// DefaultAttempts is how often a step may try to pass its validation.
+const DefaultAttempts = 3
+
+// Controller runs workflows. It is immutable, holds no goroutines of its own, and
+// is safe for concurrent use; one serves any number of workspaces.
+type Controller struct {
+	config   Config
+	redactor *redact.Redactor
+	prompts  *prompts
+	holder   string
+}
+
+// NewController returns a controller, or an error that says which part of the
+// configuration cannot work.
+func NewController(config Config) (*Controller, error) {
+	if _, err := newTypeRegistry(config.StepTypes); err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, ts := range config.Toolsets {
+		if names[ts.Name()] {
+			return nil, fmt.Errorf("two toolsets are called %q", ts.Name())
+		}
+		names[ts.Name()] = true
+	}
+	prompts, err := parsePrompts()
+	if err != nil {
+		return nil, err
+	}
+	if config.Attempts <= 0 {
+		config.Attempts = DefaultAttempts
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	if config.NewID == nil {
+		config.NewID = func() string { return ulid.Make().String() }
+	}
+	host, _ := os.Hostname() // for people only
+	return &Controller{
+		config:   config,
+		redactor: redact.New(config.Secrets),
+		prompts:  prompts,
+		holder:   fmt.Sprintf("%s, process %d", host, os.Getpid()),
+	}, nil
+}
+
+// RunOptions say what to run. Nil is a new run of the workspace's plan.
+type RunOptions struct {
+	// Run is an unfinished run to take up again, such as "iteration-2"; empty
+	// starts a new one.
+	Run string
+	// Group chooses the group of variables. Workflows have no groups yet: any
+	// value is refused.
+	Group string
+	// Variables override values of variables.json in a new run. A resumed run
+	// keeps what it was started with.
+	Variables Variables
+	// Program is the compiled plan, for hosts that run one plan many times; nil
+	// compiles the workspace's files.
+	Program *Program
+}
+
+// Run runs a workflow to its end. It returns an error when the run did not
+// complete; the result then says how far it came. Cancelling the context cancels
+// the run, which can be resumed.
+func (c *Controller) Run(ctx context.Context, ws *workspace.Workspace, opts *RunOptions) (*Result, error) {
+	run, err := c.prepare(ctx, ws, opts)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, run.Cancel)
+	defer stop()
+	run.drive()
+	return run.result, run.err
+}
+
+// Start starts a workflow and returns at once. The context bounds the start only;
+// see [Run.Cancel].
+func (c *Controller) Start(ctx context.Context, ws *workspace.Workspace, opts *RunOptions) (*Run, error) {
+	run, err := c.prepare(ctx, ws, opts)
+	if err != nil {
+		return nil, err
+	}
+	go run.drive()
+	return run, nil
+}
+
+// Compile reads and compiles a workspace's files with the controller's step types.
+func (c *Controller) Compile(ctx context.Context, ws *workspace.Workspace, opts *RunOptions) (*Program, workspace.Diagnostics, error) {
+	if opts == nil {
+		opts = &RunOptions{}
+	}
+	src, err := LoadSource(ctx, ws, opts.Run)
+	if err != nil {
+		return nil, nil, err
+	}
+	program, ds := Compile(src, &CompileOptions{StepTypes: c.config.StepTypes, Variables: opts.Variables})
+	return program, ds, nil
+}
+
+// prepare compiles, takes the run's folder and journal, and folds what is
+// recorded. When it returns a run, drive must follow.
+func (c *Controller) prepare(ctx context.Context, ws *workspace.Workspace, opts *RunOptions) (*Run, error) {
+	if opts == nil {
+		opts = &RunOptions{}
+	}
+	if opts.Group != "" {
+		return nil, fmt.Errorf("group %q: the workflow has no groups", opts.Group)
+	}
+	if err := c.recallOptions(ctx, ws, &opts); err != nil {
+		return nil, err
+	}
+	program, err := c.programOf(ctx, ws, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkSelections(program); err != nil {
+		return nil, err
+	}
+	folder, lock, err := c.claim(ctx, ws, opts.Run)
+	if err != nil {
+		return nil, err
+	}
+	run, err := c.open(ctx, ws, program, folder, opts)
+	if err != nil {
+		return nil, errors.Join(err, lock.Unlock())
+	}
+	run.lock = lock
+	return run, nil
+}
+
+// recallOptions replaces the options of a resumed run by what it was started with.
+func (c *Controller) recallOptions(ctx context.Context, ws *workspace.Workspace, opts **RunOptions) error {
+	if (*opts).Run == "" {
+		return nil
+	}
+	if err := c.checkRun(ctx, ws, (*opts).Run); err != nil {
+		return err
+	}
+	if len((*opts).Variables) > 0 {
+		return fmt.Errorf("%s: variables are given when a run starts, not when it is resumed", (*opts).Run)
+	}
+	recorded, err := c.recordedRun(ctx, ws, (*opts).Run)
+	if err != nil {
+		return err
+	}
+	recalled := **opts
+	if recorded != nil {
+		recalled.Variables = recorded.Variables
+	}
+	*opts = &recalled
+	return nil
+}
+
+// checkRun says why a name is not that of a run in the workspace.
+func (c *Controller) checkRun(ctx context.Context, ws *workspace.Workspace, name string) error {
+	if !runFolder.MatchString(name) {
+		return fmt.Errorf("%q: %w; runs are called iteration-N", name, ErrRunName)
+	}
+	there, err := exists(ctx, ws.Storage(), workspace.RunLayout(name).Journal())
+	if err == nil && !there {
+		return fmt.Errorf("%s: %w", name, ErrRunNotFound)
+	}
+	return err
+}
+
+func (c *Controller) programOf(ctx context.Context, ws *workspace.Workspace, opts *RunOptions) (*Program, error) {
+	if opts.Program != nil {
+		return opts.Program, nil
+	}
+	program, ds, err := c.Compile(ctx, ws, opts)
+	if err != nil {
+		return nil, err
+	}
+	return program, ds.Err()
+}
+
+var runFolder = regexp.MustCompile(`^iteration-(0|[1-9][0-9]{0,8})$`)
+
+// claim locks the folder of the named run, or of a new one: the highest iteration
+// and one.
+func (c *Controller) claim(ctx context.Context, ws *workspace.Workspace, name string) (string, workspace.Lock, error) {
+	st := ws.Storage()
+	if name != "" {
+		lock, err := st.TryLock(ctx, workspace.RunLayout(name).Lock(), c.holder)
+		if err != nil {
+			return "", nil, heldError(name, err)
+		}
+		return name, lock, nil
+	}
+	next, err := nextIteration(ctx, st)
+	if err != nil {
+		return "", nil, err
+	}
+	for ; ; next++ {
+		name := workspace.IterationDir(next)
+		lock, err := st.TryLock(ctx, workspace.RunLayout(name).Lock(), c.holder)
+		if errors.Is(err, workspace.ErrHeld) {
+			continue // somebody else starts a run at this moment
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		switch _, err := st.Stat(ctx, workspace.RunLayout(name).Journal()); {
+		case errors.Is(err, fs.ErrNotExist):
+			return name, lock, nil
+		case err != nil:
+			return "", nil, errors.Join(err, lock.Unlock())
+		}
+		if err := lock.Unlock(); err != nil {
+			return "", nil, err
+		}
+	}
+}
+
+func heldError(run string, err error) error {
+	if errors.Is(err, workspace.ErrHeld) {
+		return fmt.Errorf("%s: %w: %w", run, ErrRunHeld, err)
+	}
+	return err
+}
+
+// nextIteration is the number after the highest.
+func nextIteration(ctx context.Context, st workspace.Storage) (int, error) {
+	entries, err := st.ReadDir(ctx, workspace.RunsDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	next := 1
+	for _, e := range entries {
+		if number, ok := strings.CutPrefix(e.Name(), "iteration-"); ok && runFolder.MatchString(e.Name()) {
+			n, err := strconv.Atoi(number)
+			if err != nil {
+				return 0, fmt.Errorf("run folder %s: %w", e.Name(), err)
+			}
+			next = max(next, n+1)
+		}
+	}
+	return next, nil
+}
+
+// open makes the run and folds its journal.
+func (c *Controller) open(ctx context.Context, ws *workspace.Workspace, program *Program, folder string, opts *RunOptions) (*Run, error) {
+	run := newRun(c, ws, program, folder)
+	w := newWalk(run)
+	j, err := journal.Open(ctx, ws.Storage(), run.layout.Journal(), journal.Options{
+		Blobs:   run.layout.JournalBlobs(),
+		Holder:  c.holder,
+		Now:     c.config.Now,
+		Redact:  run.redactJSON(),
+		Closing: recordOutcome,
+		Replay:  w.replay,
+	})
+	if err != nil {
+		return nil, &RunError{Run: folder, Err: err}
+	}
+	run.journal = j
+	if err := w.begin(ctx, opts); err != nil {
+		return nil, errors.Join(&RunError{Run: folder, Err: err}, j.Close())
+	}
+	run.walk = w
+	return run, nil
+}

@@ -1,0 +1,174 @@
+package workflow
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/treadle-dev/treadle/workspace"
+)
+
+// Plan is planning/plan.json: the steps in order, and steps that only others
+// refer to.
+type Plan struct {
+	Steps       []Step
+	OrphanSteps []Step
+}
+
+// rawPlan is the outer form of a plan. Objective and SuccessCriteria are of an
+// older form; they live in soul/soul.md now.
+type rawPlan struct {
+	Steps           []json.RawMessage `json:"steps"`
+	OrphanSteps     []json.RawMessage `json:"orphan_steps"`
+	Objective       json.RawMessage   `json:"objective"`
+	SuccessCriteria json.RawMessage   `json:"success_criteria"`
+}
+
+// parsePlan decodes a plan and reports every problem of its form.
+func parsePlan(data []byte, types typeRegistry) (*Plan, workspace.Diagnostics) {
+	var raw rawPlan
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return nil, workspace.Diagnostics{jsonDiagnostic("plan", workspace.PlanFile, "", data, err)}
+	}
+	var ds workspace.Diagnostics
+	for _, old := range []struct {
+		key   string
+		value json.RawMessage
+	}{{"objective", raw.Objective}, {"success_criteria", raw.SuccessCriteria}} {
+		if old.value != nil {
+			ds = append(ds, planNotice("plan.legacy_key", "/"+old.key, fmt.Sprintf("%q belongs in %s and is ignored here", old.key, workspace.SoulFile), ""))
+		}
+	}
+	plan := &Plan{}
+	plan.Steps, ds = parseSteps(raw.Steps, "/steps", types, ds)
+	plan.OrphanSteps, ds = parseSteps(raw.OrphanSteps, "/orphan_steps", types, ds)
+	return plan, ds
+}
+
+func parseSteps(raws []json.RawMessage, pointer string, types typeRegistry, ds workspace.Diagnostics) ([]Step, workspace.Diagnostics) {
+	steps := make([]Step, 0, len(raws))
+	for i, raw := range raws {
+		step, found := parseStep(raw, pointer+"/"+strconv.Itoa(i), types)
+		ds = append(ds, found...)
+		steps = append(steps, step)
+	}
+	return steps, ds
+}
+
+// parseStep decodes one step. It returns nil where the form is so wrong that
+// nothing else can be said of the step.
+func parseStep(raw json.RawMessage, pointer string, types typeRegistry) (Step, workspace.Diagnostics) {
+	var head struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return nil, workspace.Diagnostics{jsonDiagnostic("plan", workspace.PlanFile, pointer, raw, err)}
+	}
+	if head.Type == "" {
+		return nil, workspace.Diagnostics{planError("plan.step.type.missing", pointer+"/type", "the step has no type", "set it to one of: "+types.names())}
+	}
+	t := types[head.Type]
+	if t == nil {
+		return nil, workspace.Diagnostics{planError("plan.step.type.unknown", pointer+"/type", fmt.Sprintf("there is no step type %q", head.Type), "use one of: "+types.names())}
+	}
+	var step Step = &StepBase{}
+	if t.New != nil {
+		step = t.New()
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	strictErr := dec.Decode(step)
+	if strictErr == nil {
+		return step, nil
+	}
+	// Either a key that the type does not know, which is kept and told, or a
+	// value of the wrong form.
+	if t.New != nil {
+		step = t.New()
+	} else {
+		step = &StepBase{}
+	}
+	if err := json.Unmarshal(raw, step); err != nil {
+		return nil, workspace.Diagnostics{jsonDiagnostic("plan", workspace.PlanFile, pointer, raw, err)}
+	}
+	key := unknownField(strictErr)
+	if key == "" {
+		return nil, workspace.Diagnostics{jsonDiagnostic("plan", workspace.PlanFile, pointer, raw, strictErr)}
+	}
+	return step, workspace.Diagnostics{planNotice("plan.step.key.unknown", pointer+"/"+workspace.PointerEscape(key), fmt.Sprintf("steps of type %q have no key %q; it has no effect", head.Type, key), "")}
+}
+
+// unknownField takes the key from the error of a strict decoder, which has no
+// type of its own.
+func unknownField(err error) string {
+	_, quoted, ok := strings.Cut(err.Error(), "json: unknown field ")
+	if !ok {
+		return ""
+	}
+	key, err := strconv.Unquote(quoted)
+	if err != nil {
+		return ""
+	}
+	return key
+}
+
+func planError(code, pointer, message, hint string) workspace.Diagnostic {
+	return workspace.Diagnostic{Code: code, Severity: workspace.SeverityError, File: workspace.PlanFile, Pointer: pointer, Message: message, Hint: hint}
+}
+
+func planNotice(code, pointer, message, hint string) workspace.Diagnostic {
+	return workspace.Diagnostic{Code: code, Severity: workspace.SeverityNotice, File: workspace.PlanFile, Pointer: pointer, Message: message, Hint: hint}
+}
+
+// jsonDiagnostic explains an error of encoding/json about a document or, with a
+// pointer, about a part of one.
+func jsonDiagnostic(prefix, file, pointer string, data []byte, err error) workspace.Diagnostic {
+	d := workspace.Diagnostic{Code: prefix + ".json", Severity: workspace.SeverityError, File: file, Pointer: pointer, Message: err.Error()}
+	var syntax *json.SyntaxError
+	var mismatch *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		line, column := position(data, syntax.Offset)
+		d.Code = prefix + ".json.syntax"
+		d.Message = fmt.Sprintf("not valid JSON at line %d, column %d: %s", line, column, syntax.Error())
+	case errors.As(err, &mismatch):
+		d.Code = prefix + ".json.type"
+		for _, token := range strings.Split(mismatch.Field, ".") {
+			if token != "" {
+				d.Pointer += "/" + workspace.PointerEscape(token)
+			}
+		}
+		d.Message = fmt.Sprintf("a JSON %s where a %s belongs", mismatch.Value, jsonKind(mismatch))
+	case len(bytes.TrimSpace(data)) == 0:
+		d.Code = prefix + ".json.syntax"
+		d.Message = "the file is empty"
+	}
+	return d
+}
+
+// jsonKind names the JSON form of the Go type that was expected.
+func jsonKind(err *json.UnmarshalTypeError) string {
+	switch kind := err.Type.Kind().String(); kind {
+	case "slice", "array":
+		return "list"
+	case "struct", "map", "ptr":
+		return "object"
+	case "bool":
+		return "boolean"
+	case "string":
+		return "string"
+	default:
+		return "number"
+	}
+}
+
+// position gives the line and column, from 1, of a byte offset.
+func position(data []byte, offset int64) (line, column int) {
+	before := data[:min(max(offset-1, 0), int64(len(data)))]
+	line = 1 + bytes.Count(before, []byte("\n"))
+	column = len(before) - bytes.LastIndexByte(before, '\n')
+	return line, column
+}

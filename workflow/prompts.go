@@ -1,0 +1,163 @@
+package workflow
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/template"
+	"unicode/utf8"
+
+	"github.com/treadle-dev/treadle/agent"
+)
+
+//go:embed prompts/*.md
+var promptFiles embed.FS
+
+// prompts are the texts that steps send.
+type prompts struct {
+	system string
+	step   *template.Template
+	repair *template.Template
+}
+
+func parsePrompts() (*prompts, error) {
+	all, err := template.New("").Funcs(template.FuncMap{"fence": fence}).ParseFS(promptFiles, "prompts/*.md")
+	if err != nil {
+		return nil, err
+	}
+	var system strings.Builder
+	if err := all.ExecuteTemplate(&system, "system.md", nil); err != nil {
+		return nil, err
+	}
+	return &prompts{
+		system: strings.TrimSpace(system.String()),
+		step:   all.Lookup("step.md"),
+		repair: all.Lookup("repair.md"),
+	}, nil
+}
+
+// fence is a Markdown fence that does not occur in the text.
+func fence(text string) string {
+	marks := "```"
+	for strings.Contains(text, marks) {
+		marks += "`"
+	}
+	return marks
+}
+
+// stepPrompt is the data of step.md.
+type stepPrompt struct {
+	ID, Title, NextTitle string
+	Position, Steps      int
+	Description          string
+	WorkDir              string
+	Outputs              []string // paths for tools
+	Inputs               []gathered
+	Schema               string // indented JSON, or empty
+	Earlier              []earlierStep
+}
+
+type earlierStep struct{ Step, Result string }
+
+// repairPrompt is the data of repair.md.
+type repairPrompt struct {
+	Attempt, Left int
+	Feedback      string
+}
+
+// Limits, in bytes, of what a prompt shows of earlier steps' results: of each,
+// and of the last one.
+const (
+	maxEarlierResult = 200
+	maxLastResult    = 2000
+)
+
+// messages are the first messages of a step's conversation.
+func (sc *StepContext) messages() ([]agent.Message, error) {
+	data, err := sc.promptData()
+	if err != nil {
+		return nil, err
+	}
+	text, err := render(sc.run.ctl.prompts.step, data)
+	if err != nil {
+		return nil, err
+	}
+	return []agent.Message{agent.SystemMessage(sc.run.ctl.prompts.system), agent.UserMessage(text)}, nil
+}
+
+func (sc *StepContext) promptData() (*stepPrompt, error) {
+	base := sc.step.Base()
+	description, missing := sc.run.vars.Expand(base.Description)
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("variables without a value in the description: %s", strings.Join(missing, ", "))
+	}
+	workDir, err := sc.WorkDir()
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := sc.gather(sc.run.ctx)
+	if err != nil {
+		return nil, err
+	}
+	data := &stepPrompt{
+		ID: sc.step.id, Title: base.Title, Position: sc.step.position, Steps: len(sc.run.program.steps),
+		Description: strings.TrimSpace(description), WorkDir: sc.toolPath(workDir), Inputs: inputs,
+		Earlier: sc.run.walk.earlier(),
+	}
+	if next := sc.step.next; next >= 0 {
+		following := sc.run.program.steps[next]
+		if data.NextTitle = following.Base().Title; data.NextTitle == "" {
+			data.NextTitle = following.id
+		}
+	}
+	for _, output := range base.ContextOutput {
+		data.Outputs = append(data.Outputs, sc.toolPath(workDir+"/"+output))
+	}
+	if sc.step.schema != nil && sc.step.checker != nil {
+		schema, err := json.MarshalIndent(sc.step.schema, "", "  ")
+		if err != nil {
+			return nil, err
+		}
+		data.Schema = string(schema)
+	}
+	return data, nil
+}
+
+// earlier is what prompts show of the steps completed so far.
+func (w *walk) earlier() []earlierStep {
+	var list []earlierStep
+	for i, r := range w.results {
+		limit := maxEarlierResult
+		if i == len(w.results)-1 {
+			limit = maxLastResult
+		}
+		text := string(r.result)
+		var plain string
+		if json.Unmarshal(r.result, &plain) == nil {
+			text = plain
+		}
+		list = append(list, earlierStep{Step: r.step, Result: oneLine(text, limit)})
+	}
+	return list
+}
+
+// oneLine joins the lines of a text and cuts it to a number of bytes.
+func oneLine(text string, limit int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit] + "…"
+}
+
+func render(t *template.Template, data any) (string, error) {
+	var b strings.Builder
+	if err := t.Execute(&b, data); err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(b.String()), nil
+}

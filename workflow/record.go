@@ -1,0 +1,101 @@
+package workflow
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/treadle-dev/treadle/internal/journal"
+)
+
+// Kinds of records that the walk writes, beside those of the journal itself.
+const (
+	recordRun     journal.Kind = "run"     // what the run was started with
+	recordStarted journal.Kind = "started" // a visit began; nothing depends on it
+	recordOutcome journal.Kind = "outcome" // a visit completed: the commit point
+	recordFailure journal.Kind = "failure" // a visit failed
+	recordReopen  journal.Kind = "reopen"  // a failed or lost step is taken up again
+	recordEnd     journal.Kind = "end"     // the run stopped, finished or not
+)
+
+// runRecord is what a run was started with. A resume uses it and not what its
+// caller says.
+type runRecord struct {
+	RunID     string    `json:"run_id"`
+	Folder    string    `json:"folder"`
+	Group     string    `json:"group,omitempty"`
+	Revision  string    `json:"plan_revision"`
+	Variables Variables `json:"variables,omitempty"`
+}
+
+// Artifact is a file that a step published.
+type Artifact struct {
+	Name string `json:"name"` // relative to the step's execution folder
+	Size int64  `json:"size"` // bytes
+	Hash string `json:"sha256"`
+}
+
+// outcomeRecord is how a visit completed.
+type outcomeRecord struct {
+	StartedAt time.Time       `json:"started_at"`
+	Attempts  int             `json:"attempts,omitempty"`
+	Result    json.RawMessage `json:"result,omitempty"`
+	Artifacts []Artifact      `json:"artifacts,omitempty"`
+}
+
+// failureRecord is how a visit failed. Exhausted means that going on in the same
+// visit could only fail again.
+type failureRecord struct {
+	StartedAt time.Time `json:"started_at"`
+	Error     string    `json:"error"`
+	Attempts  int       `json:"attempts,omitempty"`
+	Exhausted bool      `json:"exhausted,omitempty"`
+}
+
+// reopenRecord says why a step is taken up again.
+type reopenRecord struct {
+	Step   string `json:"step"`
+	Reason string `json:"reason"` // "failed" or "lost"
+}
+
+// endRecord is how the run stopped.
+type endRecord struct {
+	Status Status `json:"status"`
+	Error  string `json:"error,omitempty"`
+}
+
+// Status is the state of a run.
+type Status string
+
+// The states of a run. All but StatusCompleted can be resumed.
+const (
+	StatusRunning   Status = "running"
+	StatusWaiting   Status = "waiting" // for a person
+	StatusCompleted Status = "completed"
+	StatusFailed    Status = "failed"
+	StatusCanceled  Status = "canceled"
+	StatusStopped   Status = "stopped" // by a limit
+)
+
+const timeFormat = "2006-01-02T15:04:05.000Z07:00"
+
+// appendOutcome encodes an outcome. It is written by hand because every step of
+// every run passes here.
+func appendOutcome(b []byte, o *outcomeRecord) ([]byte, error) {
+	b = append(b, `{"started_at":"`...)
+	b = o.StartedAt.UTC().AppendFormat(b, timeFormat)
+	b = append(b, '"')
+	if o.Attempts > 0 {
+		b = appendInt(append(b, `,"attempts":`...), o.Attempts)
+	}
+	if len(o.Result) > 0 {
+		b = append(append(b, `,"result":`...), o.Result...)
+	}
+	if len(o.Artifacts) > 0 {
+		list, err := json.Marshal(o.Artifacts)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(b, `,"artifacts":`...), list...)
+	}
+	return append(b, '}'), nil
+}

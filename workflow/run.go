@@ -1,0 +1,163 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/treadle-dev/treadle/costs"
+	"github.com/treadle-dev/treadle/internal/journal"
+	"github.com/treadle-dev/treadle/workspace"
+)
+
+// Run is a run that this process drives. Its methods are safe for concurrent use.
+type Run struct {
+	ctl     *Controller
+	ws      *workspace.Workspace
+	program *Program
+	folder  string
+	layout  workspace.Layout
+
+	// Set while the run is opened, read only afterwards.
+	id        string
+	vars      Variables
+	startedAt time.Time // of the run, also when an earlier process started it
+	journal   *journal.Journal
+	lock      workspace.Lock
+	walk      *walk
+
+	ctx    context.Context // of everything the run does
+	cancel context.CancelCauseFunc
+	events *eventLog
+
+	sessions sessions
+	spent    *costs.Tally // of all model calls, of earlier processes too
+
+	done   chan struct{}
+	result *Result // with err, set before done is closed
+	err    error
+}
+
+// Result is how a run ended, or how far it came.
+type Result struct {
+	RunID  string        `json:"run_id"`
+	Folder string        `json:"run_folder"` // below runs
+	Status Status        `json:"status"`
+	Steps  []string      `json:"steps"` // completed, in the order of completion
+	Totals costs.Amount  `json:"totals"`
+	Took   time.Duration `json:"took"` // in this process
+}
+
+func newRun(c *Controller, ws *workspace.Workspace, program *Program, folder string) *Run {
+	r := &Run{
+		ctl: c, ws: ws, program: program, folder: folder,
+		layout: workspace.RunLayout(folder),
+		events: &eventLog{now: c.config.Now},
+		spent:  costs.NewTally(c.config.Prices),
+		done:   make(chan struct{}),
+	}
+	r.ctx, r.cancel = context.WithCancelCause(context.Background())
+	return r
+}
+
+// ID is the run's immutable id.
+func (r *Run) ID() string { return r.id }
+
+// Folder is the run's folder below runs, such as "iteration-1".
+func (r *Run) Folder() string { return r.folder }
+
+// Wait returns when the run has ended, with an error unless it completed, or when
+// the context is done, with the context's error; the run then goes on.
+func (r *Run) Wait(ctx context.Context) (*Result, error) {
+	select {
+	case <-r.done:
+		return r.result, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Cancel asks the run to stop and returns at once. The run's status is final,
+// and Wait returns, when everything that the run started has ended. A canceled run
+// can be resumed.
+func (r *Run) Cancel() { r.cancel(ErrCanceled) }
+
+// Events replays the run's events of this process after a position, from
+// [FromStart] or the Seq of an event seen before, and follows until the run ends or
+// the context does. Any number of readers may follow; a slow one never slows the
+// run, and leaving the loop early is always safe.
+func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[RunEvent, error] {
+	return r.events.read(ctx, after)
+}
+
+// drive walks the run to its end and makes the end known. It is called once.
+func (r *Run) drive() {
+	began := time.Now()
+	status, steps, err := r.walk.drive()
+	err = errors.Join(err, r.sessions.close())
+	status, err = r.walk.end(status, err)
+	r.result = &Result{
+		RunID: r.id, Folder: r.folder, Status: status, Steps: steps,
+		Totals: r.spent.Totals(), Took: time.Since(began),
+	}
+	err = errors.Join(err, r.journal.Close(), r.lock.Unlock())
+	r.cancel(nil)
+	if err != nil {
+		r.err = r.redactError(err)
+	}
+	r.emit(RunEvent{Kind: RunEnded, Status: status, Error: errorText(r.err)})
+	r.events.end()
+	close(r.done)
+}
+
+func (r *Run) emit(ev RunEvent) {
+	ev.RunID = r.id
+	r.events.append(ev)
+}
+
+// writeJSON writes a projection: a file that could be made again from the
+// journal, and so is written without sync.
+func (r *Run) writeJSON(ctx context.Context, name string, value any) error {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	data = append(r.ctl.redactor.JSON(data), '\n')
+	return r.ws.Storage().WriteFile(ctx, name, data, workspace.Lazy)
+}
+
+// redactJSON is nil when there is nothing to redact.
+func (r *Run) redactJSON() func([]byte) []byte {
+	if r.ctl.redactor == nil {
+		return nil
+	}
+	return r.ctl.redactor.JSON
+}
+
+// redactError keeps an error's chain and redacts its text.
+func (r *Run) redactError(err error) error {
+	text := err.Error()
+	if redacted := r.ctl.redactor.Text(text); redacted != text {
+		return &redactedError{text: redacted, err: err}
+	}
+	return err
+}
+
+type redactedError struct {
+	text string
+	err  error
+}
+
+func (e *redactedError) Error() string { return e.text }
+
+func (e *redactedError) Unwrap() error { return e.err }
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

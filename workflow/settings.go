@@ -1,0 +1,45 @@
+package workflow
+
+import (
+	"encoding/json"
+
+	"github.com/treadle-dev/treadle/workspace"
+)
+
+// Settings is workflow.json as far as runs read it. A missing file is the zero
+// value.
+type Settings struct {
+	ID                string            `json:"id,omitempty"`
+	Label             string            `json:"label,omitempty"`
+	Capabilities      Capabilities      `json:"capabilities"`
+	ExecutionDefaults ExecutionDefaults `json:"execution_defaults"`
+}
+
+// Capabilities say what the steps of a workflow may use.
+type Capabilities struct {
+	// SelectedServers are the toolsets of steps that do not choose: nil or empty is
+	// all that the host has, ["NO_SERVERS"] is none.
+	SelectedServers []string `json:"selected_servers,omitempty"`
+	// SelectedTools narrows them, as "server:tool" or "server:*".
+	SelectedTools []string `json:"selected_tools,omitempty"`
+}
+
+// ExecutionDefaults hold for steps that do not say otherwise.
+type ExecutionDefaults struct {
+	// ExecutionMaxTurns bounds the model calls of one attempt. Nil is
+	// [agent.DefaultMaxTurns].
+	ExecutionMaxTurns *int `json:"execution_max_turns,omitempty"`
+	// DisableParallelToolExecution runs the tool calls of a reply one by one.
+	DisableParallelToolExecution *bool `json:"disable_parallel_tool_execution,omitempty"`
+}
+
+func parseSettings(data []byte) (*Settings, workspace.Diagnostics) {
+	settings := &Settings{}
+	if data == nil {
+		return settings, nil
+	}
+	if err := json.Unmarshal(data, settings); err != nil {
+		return settings, workspace.Diagnostics{jsonDiagnostic("settings", workspace.SettingsFile, "", data, err)}
+	}
+	return settings, nil
+}

@@ -1,0 +1,67 @@
+package workflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/treadle-dev/treadle/workspace"
+)
+
+// Source is the files that a program is compiled from. A nil file is absent; only
+// the plan is required.
+type Source struct {
+	Plan       []byte // planning/plan.json
+	StepConfig []byte // planning/step_config.json
+	Settings   []byte // workflow.json
+	Variables  []byte // variables/variables.json
+
+	// StepConfigFile is where StepConfig was found; empty is the default place.
+	StepConfigFile string
+}
+
+// LoadSource reads the files of a workflow. With a run folder, such as
+// "iteration-1", that run's own step configuration is used, where it exists,
+// instead of the default one.
+func LoadSource(ctx context.Context, ws *workspace.Workspace, runFolder string) (*Source, error) {
+	src := &Source{StepConfigFile: workspace.StepConfigFile}
+	for name, into := range map[string]*[]byte{
+		workspace.PlanFile:       &src.Plan,
+		workspace.StepConfigFile: &src.StepConfig,
+		workspace.SettingsFile:   &src.Settings,
+		workspace.VariablesFile:  &src.Variables,
+	} {
+		data, err := readIfExists(ctx, ws.Storage(), name)
+		if err != nil {
+			return nil, err
+		}
+		*into = data
+	}
+	if runFolder == "" {
+		return src, nil
+	}
+	own := workspace.RunLayout(runFolder).StepConfig()
+	data, err := readIfExists(ctx, ws.Storage(), own)
+	if err != nil {
+		return nil, err
+	}
+	if data != nil {
+		src.StepConfig, src.StepConfigFile = data, own
+	}
+	return src, nil
+}
+
+// readIfExists returns nil for a file that does not exist.
+func readIfExists(ctx context.Context, st workspace.Storage, name string) ([]byte, error) {
+	data, err := st.ReadFile(ctx, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	case data == nil:
+		return []byte{}, nil
+	}
+	return data, nil
+}

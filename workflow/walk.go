@@ -1,0 +1,292 @@
+package workflow
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/treadle-dev/treadle/internal/journal"
+)
+
+// walk is the one owner of a run's control: it does what the cursor commands,
+// records outcomes, and folds them in the order recorded.
+type walk struct {
+	run      *Run
+	state    *State
+	started  bool
+	commands []Command // scratch of next
+	pending  []*leaf   // visits to run, in the order commanded
+	failed   []*leaf   // visits that failed
+	results  []stepResult
+	finished bool // the cursor said so
+	failure  bool // as a failure
+
+	// While the journal is replayed, and until the run goes on:
+	replaying bool
+	moves     []move
+	lastEnd   *endRecord
+
+	completed []string // step ids
+	buffer    []byte   // scratch of outcome records
+	flushed   time.Time
+}
+
+// leaf is one visit of a step.
+type leaf struct {
+	token     TokenID
+	step      *compiledStep
+	visit     int
+	key       string
+	exhausted bool // of a failed one
+}
+
+// stepResult is what later prompts show of a completed step.
+type stepResult struct {
+	step   string
+	result json.RawMessage
+}
+
+// move puts the outputs of a visit in their place: the former ones into the
+// archive, when there are any, then the work folder into the execution folder.
+type move struct {
+	step      int
+	execution string
+	archive   string // empty when the step had not published before
+	work      string // empty when the visit has no artifacts
+}
+
+func newWalk(r *Run) *walk {
+	return &walk{run: r, state: r.program.NewState(), replaying: true}
+}
+
+func visitKey(step string, visit int) string {
+	return step + "/visit/" + strconv.Itoa(visit)
+}
+
+// drive runs leaves until control has nothing more to do.
+func (w *walk) drive() (Status, []string, error) {
+	for len(w.pending) > 0 {
+		if w.run.ctx.Err() != nil {
+			return StatusCanceled, w.completed, ErrCanceled
+		}
+		l := w.pending[0]
+		w.pending = w.pending[1:]
+		if err := w.runLeaf(l); err != nil {
+			return statusOf(w.run.ctx, err), w.completed, &RunError{Run: w.run.folder, Step: l.step.id, Err: err}
+		}
+	}
+	return StatusCompleted, w.completed, nil
+}
+
+// runLeaf runs one visit, records how it ended, and does what follows from it. An
+// error stops the run.
+func (w *walk) runLeaf(l *leaf) error {
+	sc := newStepContext(w.run, l)
+	started := w.run.ctl.config.Now()
+	w.run.emit(RunEvent{Kind: StepStarted, Time: started, Step: l.step.id, Visit: l.visit})
+	outcome, err := sc.execute()
+	if err != nil {
+		return errors.Join(err, w.recordFailure(sc, l, started, err))
+	}
+	record := &outcomeRecord{StartedAt: started, Result: outcome.Result, Attempts: outcome.Attempts}
+	if sc.workUsed {
+		if record.Artifacts, err = listArtifacts(w.run.ctx, w.run.ws.Storage(), w.run.layout.Work(l.key)); err != nil {
+			return err
+		}
+	}
+	if w.buffer, err = appendOutcome(w.buffer[:0], record); err != nil {
+		return err
+	}
+	if err := w.run.journal.Append(recordOutcome, l.key, w.buffer); err != nil {
+		return err
+	}
+	return w.complete(l, record)
+}
+
+// complete folds an outcome that is recorded.
+func (w *walk) complete(l *leaf, record *outcomeRecord) error {
+	w.completed = append(w.completed, l.step.id)
+	w.remember(l.step.id, record.Result)
+	w.next(Event{Kind: EventCompleted, Token: l.token}, len(record.Artifacts) > 0)
+	if w.replaying {
+		return nil
+	}
+	if err := w.place(); err != nil {
+		return err
+	}
+	w.run.emit(RunEvent{Kind: StepCompleted, Step: l.step.id, Visit: l.visit})
+	w.project()
+	return nil
+}
+
+// maxRemembered bounds the results of earlier steps that prompts can show.
+const maxRemembered = 20
+
+func (w *walk) remember(step string, result json.RawMessage) {
+	if len(result) == 0 {
+		return
+	}
+	if len(w.results) == maxRemembered {
+		w.results = append(w.results[:0], w.results[1:]...)
+	}
+	w.results = append(w.results, stepResult{step: step, result: append(json.RawMessage(nil), result...)})
+}
+
+// next folds an event and takes the cursor's commands in.
+func (w *walk) next(ev Event, artifacts bool) {
+	w.commands = w.run.program.Next(w.state, ev, w.commands[:0])
+	var m move
+	for _, c := range w.commands {
+		switch c.Kind {
+		case CommandRun:
+			step := w.run.program.steps[c.Step]
+			w.pending = append(w.pending, &leaf{token: c.Token, step: step, visit: c.Visit, key: visitKey(step.id, c.Visit)})
+		case CommandArchive:
+			m.archive = w.run.layout.Archived(c.Archive, w.run.program.steps[c.Step].id)
+		case CommandPublish:
+			if !artifacts && m.archive == "" {
+				break
+			}
+			id := w.run.program.steps[c.Step].id
+			m.step, m.execution = c.Step, w.run.layout.Execution(id)
+			if artifacts {
+				m.work = w.run.layout.Work(visitKey(id, c.Visit))
+			}
+			w.moves = append(w.moves, m)
+			m = move{}
+		case CommandFinish:
+			w.finished, w.failure = true, c.Failed
+		}
+	}
+}
+
+// recordFailure records that a visit failed, unless the run was only interrupted:
+// then the visit goes on when the run is resumed.
+func (w *walk) recordFailure(sc *StepContext, l *leaf, started time.Time, cause error) error {
+	if statusOf(w.run.ctx, cause) != StatusFailed || w.run.journal.Err() != nil {
+		return nil
+	}
+	record := failureRecord{
+		StartedAt: started, Error: w.run.ctl.redactor.Text(cause.Error()),
+		Attempts: sc.attempt, Exhausted: errors.Is(cause, ErrValidation),
+	}
+	data, err := json.Marshal(record)
+	if err != nil {
+		return err
+	}
+	if err := w.run.journal.Append(recordFailure, l.key, data); err != nil {
+		return err
+	}
+	w.fail(l, record.Exhausted)
+	w.run.emit(RunEvent{Kind: StepFailed, Step: l.step.id, Visit: l.visit, Attempt: sc.attempt, Error: record.Error})
+	return nil
+}
+
+// fail folds a failure that is recorded.
+func (w *walk) fail(l *leaf, exhausted bool) {
+	l.exhausted = exhausted
+	w.failed = append(w.failed, l)
+	w.next(Event{Kind: EventFailed, Token: l.token}, false)
+}
+
+// takePending removes the pending visit with a key, while the journal is replayed.
+func (w *walk) takePending(key string) *leaf {
+	for i, l := range w.pending {
+		if l.key == key {
+			w.pending = append(w.pending[:i], w.pending[i+1:]...)
+			return l
+		}
+	}
+	return nil
+}
+
+// stepOf takes the step from a visit's key.
+func stepOf(key string) string {
+	step, _, _ := strings.Cut(key, "/")
+	return step
+}
+
+var errJournalOrder = errors.New("the journal does not fit the plan")
+
+// replay folds one record of the journal.
+func (w *walk) replay(rec *journal.Record) error {
+	switch rec.Kind {
+	case recordRun:
+		return w.replayRun(rec)
+	case recordOutcome:
+		l := w.takePending(rec.Key)
+		if l == nil {
+			return fmt.Errorf("outcome of %s: %w", rec.Key, errJournalOrder)
+		}
+		var record outcomeRecord
+		if err := json.Unmarshal(rec.Data, &record); err != nil {
+			return fmt.Errorf("outcome of %s: %w", rec.Key, err)
+		}
+		return w.complete(l, &record)
+	case recordFailure:
+		l := w.takePending(rec.Key)
+		if l == nil {
+			return fmt.Errorf("failure of %s: %w", rec.Key, errJournalOrder)
+		}
+		var record failureRecord
+		if err := json.Unmarshal(rec.Data, &record); err != nil {
+			return fmt.Errorf("failure of %s: %w", rec.Key, err)
+		}
+		w.fail(l, record.Exhausted)
+	case recordReopen:
+		var record reopenRecord
+		if err := json.Unmarshal(rec.Data, &record); err != nil {
+			return fmt.Errorf("reopening of %s: %w", rec.Key, err)
+		}
+		w.reopen(record)
+	case recordEnd:
+		w.lastEnd = &endRecord{}
+		if err := json.Unmarshal(rec.Data, w.lastEnd); err != nil {
+			return fmt.Errorf("end of the run: %w", err)
+		}
+	case journal.KindResult:
+		return w.replayReply(rec)
+	}
+	return nil
+}
+
+func (w *walk) replayRun(rec *journal.Record) error {
+	var record runRecord
+	if err := json.Unmarshal(rec.Data, &record); err != nil {
+		return fmt.Errorf("start of the run: %w", err)
+	}
+	if record.Revision != w.run.program.revision {
+		return fmt.Errorf("%w (it started with revision %s and the plan is now %s)", ErrPlanChanged, record.Revision, w.run.program.revision)
+	}
+	w.start(&record, rec.Time)
+	return nil
+}
+
+// start folds the start of the run.
+func (w *walk) start(record *runRecord, at time.Time) {
+	w.started = true
+	w.run.id, w.run.vars, w.run.startedAt = record.RunID, record.Variables, at
+	w.next(Event{Kind: EventStart}, false)
+}
+
+// reopen folds that failed steps, or one that lost its outputs, are taken up again.
+func (w *walk) reopen(record reopenRecord) {
+	w.finished, w.failure = false, false
+	if record.Reason == reopenLost {
+		w.pending, w.failed = w.pending[:0], w.failed[:0]
+		w.next(Event{Kind: EventLost, Step: int(w.run.program.byID[record.Step])}, false)
+		return
+	}
+	failed := w.failed
+	w.failed = nil
+	for _, l := range failed {
+		kind := EventRetry
+		if l.exhausted {
+			kind = EventRedo
+		}
+		w.next(Event{Kind: kind, Token: l.token}, false)
+	}
+}
