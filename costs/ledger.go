@@ -125,7 +125,7 @@ func (l *Ledger) lock(ctx context.Context, name string) (unlock func() error, er
 		switch {
 		case err == nil:
 			return func() error {
-				<-l.writing
+				defer func() { <-l.writing }() // only then may the next of ours try
 				return lock.Unlock()
 			}, nil
 		case !errors.Is(err, workspace.ErrHeld):

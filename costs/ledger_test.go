@@ -311,34 +311,13 @@ func TestWritersInOneProcessLoseNothing(t *testing.T) {
 	assert.Len(t, s.ByRun(), 16)
 }
 
-const writerProcess = "TREADLE_COSTS_TEST_WRITER"
-
-// TestWriterProcess is not a test: it is the other process of the next one.
-func TestWriterProcess(t *testing.T) {
-	args := os.Getenv(writerProcess)
-	if args == "" {
-		return
-	}
-	var n int
-	var dir string
-	_, err := fmt.Sscanf(args, "%d %s", &n, &dir)
-	require.NoError(t, err)
-	st, err := workspace.NewDir(dir)
-	require.NoError(t, err)
-	tally := costs.NewTally(prices())
-	for i := range 40 {
-		tally.Add(call(fmt.Sprint(i), "fetch"))
-		require.NoError(t, costs.NewLedger(st).Write(t.Context(), iteration(n), tally))
-	}
-}
-
 func TestWritersInSeveralProcessesLoseNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var wg sync.WaitGroup
 	for n := range 3 {
 		wg.Go(func() {
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWriterProcess$")
+			cmd := exec.CommandContext(t.Context(), os.Args[0])
 			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s", writerProcess, n, dir))
 			out, err := cmd.CombinedOutput()
 			assert.NoError(t, err, string(out))
@@ -350,6 +329,27 @@ func TestWritersInSeveralProcessesLoseNothing(t *testing.T) {
 	s := read(t, st)
 	assert.EqualValues(t, 3*40, s.Total().Calls)
 	assert.Len(t, s.ByRun(), 3)
+}
+
+func TestATallyMayBeWrittenWhileItGrows(t *testing.T) {
+	t.Parallel()
+	st := workspace.NewMem()
+	ledger := costs.NewLedger(st)
+	tally := costs.NewTally(prices())
+	var wg sync.WaitGroup
+	for n := range 4 {
+		wg.Go(func() {
+			for i := range 50 {
+				tally.Add(call(fmt.Sprint(i*(n+1)), "fetch")) // keys of the branches overlap
+				if i%10 == 0 {
+					assert.NoError(t, ledger.Write(t.Context(), iteration(1), tally))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	write(t, st, iteration(1), tally)
+	assert.EqualValues(t, tally.Len(), read(t, st).Total().Calls)
 }
 
 func TestAWriteGivesUpWhenTheLockStaysHeld(t *testing.T) {

@@ -2,6 +2,7 @@ package costs_test
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -79,4 +80,13 @@ func TestMoneySurvivesJSON(t *testing.T) {
 		require.NoError(t, json.Unmarshal(text, &got))
 		require.Equal(t, want, got)
 	})
+}
+
+func TestDollarsStayInRange(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "0.1", costs.Dollars(0.1).String())
+	assert.InDelta(t, 0.1, costs.Dollars(0.1).Float64(), 0)
+	assert.Zero(t, costs.Dollars(math.NaN()))
+	assert.Equal(t, costs.USD(math.MaxInt64), costs.Dollars(math.Inf(1)))
+	assert.Equal(t, -costs.USD(math.MaxInt64), costs.Dollars(-1e9))
 }

@@ -82,6 +82,38 @@ func TestFilesOfOlderVersionsAreRead(t *testing.T) {
 	assert.EqualValues(t, 2, rows[1].Amount.CallsWithoutPrice)
 }
 
+func TestEveryGroupingAddsUpToTheTotal(t *testing.T) {
+	t.Parallel()
+	st := workspace.NewMem()
+	learning, small := call("b", "fetch"), call("c", "fetch")
+	learning.Phase, small.Model = "learning", "small"
+	write(t, st, iteration(1), tallyOf(call("a", "fetch"), learning, small))
+	write(t, st, iteration(2), tallyOf(call("a", "send")))
+	s := read(t, st)
+	for name, test := range map[string]struct {
+		rows []costs.Row
+		want []string
+	}{
+		"phase":          {s.ByPhase(), []string{"execution", "learning"}},
+		"step":           {s.ByStep(), []string{"execution:fetch", "execution:send", "learning:fetch"}},
+		"model":          {s.ByModel(), []string{"acme/big", "acme/small"}},
+		"step and model": {s.ByStepAndModel(), []string{"execution:fetch acme/big", "execution:fetch acme/small", "execution:send acme/big", "learning:fetch acme/big"}},
+		"run":            {s.ByRun(), []string{"execution iteration-1 run-1", "execution iteration-2 run-2"}},
+		"run folder":     {s.ByRunFolder(), []string{"iteration-1", "iteration-2"}},
+		"day":            {s.ByDay(), []string{"2026-03-14"}},
+		"group":          {s.ByGroup(), []string{workspace.Ungrouped}},
+	} {
+		var names []string
+		var calls int64
+		for _, row := range test.rows {
+			names = append(names, row.Key.String())
+			calls += row.Amount.Calls
+		}
+		assert.Equal(t, test.want, names, name)
+		assert.EqualValues(t, 4, calls, name)
+	}
+}
+
 func FuzzReadAndWrite(f *testing.F) {
 	f.Add(`{"run_folders": {"iteration-1": {"executions": {"run-1": {"by_model": {"big": {"llm_call_count": 1}}}}}}}`)
 	f.Add(`{"run_folders": {"iteration-1": {"by_model": {"big": {"total_cost_usd": 1e-3, "provider": "acme"}}, "created_at": "2026-03-14T01:00:00+05:30"}}}`)

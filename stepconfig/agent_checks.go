@@ -5,21 +5,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
 )
 
 // retiredKeys are the keys of older formats that no longer do anything, each with
 // what to use instead. They stay in the file.
 func retiredKeys() map[string]string {
 	return map[string]string{
-		"learning_llm":                        "the step's own model writes learnings",
-		"enabled_mcp_servers":                 "use selected_servers",
-		"enable_large_output_virtual_tools":   "use enable_context_offloading",
-		"disable_learning":                    "use learnings_access: none",
-		"learning_after_loop_iteration":       "learnings are written once, after the step",
-		"use_tool_search_mode":                "remove it",
-		"pre_discovered_tools":                "remove it",
-		"knowledgebase_write_method":          "use knowledgebase_access",
+		"learning_llm":                      "the step's own model writes learnings",
+		"enabled_mcp_servers":               "use selected_servers",
+		"enable_large_output_virtual_tools": "use enable_context_offloading",
+		"disable_learning":                  "use learnings_access: none",
+		"learning_after_loop_iteration":     "learnings are written once, after the step",
+		"use_tool_search_mode":              "remove it",
+		"pre_discovered_tools":              "remove it",
+		"knowledgebase_write_method":        "use knowledgebase_access",
 	}
 }
 
@@ -175,4 +174,3 @@ func (r *reader) learnings(a *AgentConfigs, pointer string) {
 func safePath(name string) bool {
 	return name != "" && !strings.HasPrefix(name, "/") && !slices.Contains(strings.Split(name, "/"), "..")
 }
-

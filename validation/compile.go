@@ -15,11 +15,12 @@ import (
 // at once. The file and the JSON pointer of the schema in it go into the
 // diagnostics.
 //
-// A nil schema gives a nil checker, which passes. A schema with an error gives a
+// A nil schema, and one that was decoded from null, gives a nil checker, which
+// passes. A schema with an error gives a
 // checker that refuses to check, so that a caller who overlooks the diagnostics
 // does not pass what nobody has looked at. The schema itself is not changed.
 func (s *Schema) Compile(file, pointer string) (*Checker, workspace.Diagnostics) {
-	if s == nil {
+	if s == nil || jsonKind(s.rest.whole) == "null" {
 		return nil, nil
 	}
 	c := &compiler{file: file}

@@ -126,6 +126,17 @@ func TestNoSchemaPasses(t *testing.T) {
 	assert.Empty(t, report.Feedback())
 }
 
+func TestNullIsNoSchemaAlsoInAPlainField(t *testing.T) {
+	t.Parallel()
+	var step struct {
+		Schema validation.Schema `json:"validation_schema"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(`{"validation_schema":null}`), &step))
+	checker, found := step.Schema.Compile("f", "")
+	assert.Empty(t, found)
+	assert.Nil(t, checker)
+}
+
 func TestASchemaThatDidNotCompileNeverPasses(t *testing.T) {
 	t.Parallel()
 	checker, found := decode(t, `{"files":[{"file_name":"a","json_checks":[{"path":"x"}]}]}`).Compile("f", "")

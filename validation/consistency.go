@@ -19,10 +19,10 @@ func (c *consistency) against(document any) (expected string, complaint func(any
 	if problem != "" {
 		return fmt.Sprintf("%s with %s", c.kind, c.other.text), func(any) string { return "not comparable, since " + problem }
 	}
-	holds, words := c.relation()
+	holds, words := c.relation(other)
 	expected = fmt.Sprintf("%s %s (%s)", words, c.other.text, describe(other))
 	return expected, func(value any) string {
-		if holds(value, other) {
+		if holds(value) {
 			return ""
 		}
 		return describe(value)
@@ -49,19 +49,19 @@ func (c *consistency) otherSide(document any) (value any, problem string) {
 	}
 }
 
-// relation gives the test of value and other, and how to say it.
-func (c *consistency) relation() (holds func(value, other any) bool, words string) {
+// relation gives the test of a value against the other one, and how to say it.
+func (c *consistency) relation(other any) (holds func(value any) bool, words string) {
 	switch c.kind {
 	case consistencyEquals:
-		return equalValues, "equal to"
+		return func(value any) bool { return equalValues(value, other) }, "equal to"
 	case consistencyGreaterThan:
-		return func(value, other any) bool { order, ok := compareValues(value, other); return ok && order > 0 }, "greater than"
+		return func(value any) bool { order, ok := compareValues(value, other); return ok && order > 0 }, "greater than"
 	case consistencyLessThan:
-		return func(value, other any) bool { order, ok := compareValues(value, other); return ok && order < 0 }, "less than"
+		return func(value any) bool { order, ok := compareValues(value, other); return ok && order < 0 }, "less than"
 	case consistencyArrayLength:
-		return matchesLength, "the number of elements of"
+		return func(value any) bool { return matchesLength(value, other) }, "the number of elements of"
 	default:
-		return isElement, "an element of"
+		return memberOf(other), "an element of"
 	}
 }
 
@@ -96,15 +96,19 @@ func matchesLength(a, b any) bool {
 	return isArray && isNumber && compareNumbers(number, json.Number(fmt.Sprint(len(elements)))) == 0
 }
 
-func isElement(value, list any) bool {
+// memberOf tests whether values are elements of a list. The list is indexed once:
+// long lists are checked against long lists.
+func memberOf(list any) func(value any) bool {
 	elements, ok := list.([]any)
 	if !ok {
-		return false
+		return func(any) bool { return false }
 	}
+	index := make(map[string]struct{}, len(elements))
 	for _, element := range elements {
-		if equalValues(value, element) {
-			return true
-		}
+		index[canonical(element)] = struct{}{}
 	}
-	return false
+	return func(value any) bool {
+		_, ok := index[canonical(value)]
+		return ok
+	}
 }

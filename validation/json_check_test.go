@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/treadle-dev/treadle/validation"
 )
 
 func TestAValueMustBeWhatItsCheckSays(t *testing.T) {
@@ -124,6 +126,9 @@ func TestTwoValuesOfADocumentAreCompared(t *testing.T) {
 		{"in_array", "$.a", "$.l", `{"a":2,"l":[1,2.0]}`, true},
 		{"in_array", "$.a", "$.l", `{"a":3,"l":[1,2]}`, false},
 		{"in_array", "$.a", "$.l[*].id", `{"a":2,"l":[{"id":1},{"id":2}]}`, true},
+		{"in_array", "$.a", "$.l", `{"a":{"x":-0,"y":"1"},"l":[{"y":"1","x":0.0}]}`, true},
+		{"in_array", "$.a", "$.l", `{"a":"1","l":[1,true,null]}`, false},
+		{"in_array", "$.a", "$.l", `{"a":["a","b"],"l":[["a,b"]]}`, false},
 		{"in_array", "$.a", "$.b", `{"a":2,"b":2}`, false},
 	} {
 		t.Run(fmt.Sprintf("%s %s %s in %s", tc.path, tc.relation, tc.other, tc.document), func(t *testing.T) {
@@ -149,4 +154,24 @@ func TestTheCountOfAnArrayMustBeItsLength(t *testing.T) {
 		report := check(t, schema, map[string]string{"results.json": document})
 		assert.Equal(t, passes, report.OverallPass, document)
 	}
+}
+
+func TestLargeDocumentsAreCheckedInReasonableTime(t *testing.T) {
+	t.Parallel()
+	var list strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&list, "%d,", i)
+	}
+	numbers := "[" + strings.TrimSuffix(list.String(), ",") + "]"
+	report := check(t, oneCheck(`{"path":"$.a[*]","value_type":"number","consistency_check":{"type":"in_array","compare_with_path":"$.b"}}`),
+		map[string]string{"out.json": `{"a":` + numbers + `,"b":` + numbers + `}`})
+	assert.True(t, report.OverallPass)
+}
+
+func TestAPathThatMatchesTooMuchFailsInsteadOfTakingForever(t *testing.T) {
+	t.Parallel()
+	document := `{"a":[` + strings.Repeat("1,", validation.MaxMatches) + `1]}`
+	report := check(t, oneCheck(`{"path":"$.a[*]"},{"path":"$.a","min_length":1}`), map[string]string{"out.json": document})
+	assert.Equal(t, []string{"path_validation"}, failed(report))
+	assert.Contains(t, report.Summary.Errors[0].Message, "narrower path")
 }

@@ -17,6 +17,10 @@ const (
 	maxDescendants = 2
 )
 
+// MaxMatches is how many values a path of a schema may match in one file. A check
+// whose path matches more fails and says so.
+const MaxMatches = 200_000
+
 // query is a JSONPath cut in two: up to its last segment that can match any
 // number of nodes, and the plain names and indexes after it. So a name that is
 // missing below one of many elements is noticed, which the path as a whole would
@@ -68,7 +72,8 @@ type match struct {
 }
 
 // find returns what the path finds and where it misses, both in the order of
-// their places in the document. It fails only where the JSONPath library does.
+// their places in the document. It fails where the JSONPath library does, and on
+// too many matches.
 func (q *query) find(document any) (matches, missing []match, err error) {
 	defer func() {
 		// A filter with a function of the wrong type makes the library panic; to
@@ -77,6 +82,10 @@ func (q *query) find(document any) (matches, missing []match, err error) {
 			matches, missing, err = nil, nil, fmt.Errorf("the path cannot be evaluated: %v", cause)
 		}
 	}()
+	// Counting first is cheap; the place of every match is not.
+	if n := len(q.head.Select(document, document)); n > MaxMatches {
+		return nil, nil, fmt.Errorf("%s matches %d values, at most %d are checked: use a narrower path", q.text, n, MaxMatches)
+	}
 	heads := jsonpath.LocatedNodeList(q.head.SelectLocated(document, document, nil))
 	heads.Sort()
 	for _, head := range heads {

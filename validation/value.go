@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -47,36 +50,51 @@ func describe(value any) string {
 
 // equalValues compares two JSON values: numbers by what they are worth, all else
 // by structure.
-func equalValues(a, b any) bool {
-	switch a := a.(type) {
+func equalValues(a, b any) bool { return canonical(a) == canonical(b) }
+
+// canonical writes a JSON value so that equal values have equal texts.
+func canonical(value any) string {
+	var out strings.Builder
+	writeCanonical(&out, value)
+	return out.String()
+}
+
+func writeCanonical(out *strings.Builder, value any) {
+	switch v := value.(type) {
+	case string:
+		out.WriteString(strconv.Quote(v))
 	case json.Number:
-		b, ok := b.(json.Number)
-		return ok && compareNumbers(a, b) == 0
+		out.WriteString(canonicalNumber(v))
 	case []any:
-		b, ok := b.([]any)
-		if !ok || len(a) != len(b) {
-			return false
+		out.WriteByte('[')
+		for _, element := range v {
+			writeCanonical(out, element)
+			out.WriteByte(',')
 		}
-		for i := range a {
-			if !equalValues(a[i], b[i]) {
-				return false
-			}
-		}
-		return true
+		out.WriteByte(']')
 	case map[string]any:
-		b, ok := b.(map[string]any)
-		if !ok || len(a) != len(b) {
-			return false
+		out.WriteByte('{')
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			out.WriteString(strconv.Quote(key))
+			out.WriteByte(':')
+			writeCanonical(out, v[key])
+			out.WriteByte(',')
 		}
-		for key, value := range a {
-			other, ok := b[key]
-			if !ok || !equalValues(value, other) {
-				return false
-			}
-		}
-		return true
+		out.WriteByte('}')
 	default:
-		return typeOf(a) == typeOf(b) && a == b
+		fmt.Fprint(out, v) // true, false, and nil for null
+	}
+}
+
+func canonicalNumber(number json.Number) string {
+	parsed, err := parseNumber(number.String())
+	switch {
+	case err != nil:
+		return number.String()
+	case parsed.value.Sign() == 0:
+		return "0" // also for -0
+	default:
+		return parsed.value.Text('p', 0)
 	}
 }
 

@@ -53,6 +53,7 @@ func (w *walk) beginNew(opts *RunOptions) error {
 		return err
 	}
 	w.start(record, w.run.ctl.config.Now().UTC())
+	w.flushed = w.run.startedAt
 	w.run.emit(RunEvent{Kind: RunStarted, Time: w.run.startedAt})
 	w.writeMetadata(StatusRunning, nil)
 	return nil
@@ -119,8 +120,8 @@ func (c *Controller) recordedRun(ctx context.Context, ws *workspace.Workspace, f
 const projectEvery = 2 * time.Second
 
 // project rewrites the projections when they are old.
-func (w *walk) project() {
-	if now := time.Now(); now.Sub(w.flushed) >= projectEvery {
+func (w *walk) project(now time.Time) {
+	if now.Sub(w.flushed) >= projectEvery {
 		w.flushed = now
 		w.writeMetadata(StatusRunning, nil)
 		w.writeLedger()

@@ -280,23 +280,45 @@ func heldError(run string, err error) error {
 	return err
 }
 
-// nextIteration is the number after the highest.
+// nextIteration is the number after the highest, or the highest itself when a
+// process died in it before anything was recorded.
 func nextIteration(ctx context.Context, st workspace.Storage) (int, error) {
-	entries, err := st.ReadDir(ctx, workspace.RunsDir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	entries, err := readDirIfExists(ctx, st, workspace.RunsDir)
+	if err != nil {
 		return 0, err
 	}
-	next := 1
+	highest := 0
 	for _, e := range entries {
 		if number, ok := strings.CutPrefix(e.Name(), "iteration-"); ok && runFolder.MatchString(e.Name()) {
 			n, err := strconv.Atoi(number)
 			if err != nil {
 				return 0, fmt.Errorf("run folder %s: %w", e.Name(), err)
 			}
-			next = max(next, n+1)
+			highest = max(highest, n)
 		}
 	}
-	return next, nil
+	if highest == 0 {
+		return 1, nil
+	}
+	layout := workspace.RunLayout(workspace.IterationDir(highest))
+	left, err := readDirIfExists(ctx, st, layout.Dir())
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range left {
+		if layout.Dir()+"/"+e.Name() != layout.Lock() {
+			return highest + 1, nil
+		}
+	}
+	return highest, nil
+}
+
+func readDirIfExists(ctx context.Context, st workspace.Storage, name string) ([]fs.DirEntry, error) {
+	entries, err := st.ReadDir(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return entries, err
 }
 
 // open makes the run and folds its journal.

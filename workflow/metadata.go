@@ -50,7 +50,7 @@ func (w *walk) writeMetadata(status Status, cause error) {
 		took := now.Sub(w.run.startedAt).Milliseconds()
 		m.CompletedAt, m.DurationMS = &now, &took
 	}
-	if err := w.run.writeJSON(context.WithoutCancel(w.run.ctx), w.run.layout.Metadata(), m); err != nil {
+	if err := w.run.writeIndentedJSON(context.WithoutCancel(w.run.ctx), w.run.layout.Metadata(), m); err != nil {
 		w.warn("write run metadata", err)
 	}
 }

@@ -1,9 +1,6 @@
 package workflow
 
-import (
-	"encoding/json"
-	"strconv"
-)
+import "encoding/json"
 
 // Outcome is what the leaf of a step gives back.
 type Outcome struct {
@@ -13,5 +10,3 @@ type Outcome struct {
 	// Attempts is how many attempts it took; 0 when the type has none.
 	Attempts int
 }
-
-func appendInt(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }

@@ -55,10 +55,8 @@ type stepPrompt struct {
 	Outputs              []string // paths for tools
 	Inputs               []gathered
 	Schema               string // indented JSON, or empty
-	Earlier              []earlierStep
+	Earlier              string // a line for each step, or empty
 }
-
-type earlierStep struct{ Step, Result string }
 
 // repairPrompt is the data of repair.md.
 type repairPrompt struct {
@@ -124,27 +122,26 @@ func (sc *StepContext) promptData() (*stepPrompt, error) {
 	return data, nil
 }
 
-// earlier is what prompts show of the steps completed so far.
-func (w *walk) earlier() []earlierStep {
-	var list []earlierStep
+// earlier lists, a line each, what the steps completed so far have reported.
+func (w *walk) earlier() string {
+	var b strings.Builder
 	for i, r := range w.results {
-		limit := maxEarlierResult
-		if i == len(w.results)-1 {
-			limit = maxLastResult
+		text := r.text
+		if i < len(w.results)-1 {
+			text = cut(text, maxEarlierResult)
 		}
-		text := string(r.result)
-		var plain string
-		if json.Unmarshal(r.result, &plain) == nil {
-			text = plain
-		}
-		list = append(list, earlierStep{Step: r.step, Result: oneLine(text, limit)})
+		b.WriteString("- " + r.step + ": " + text + "\n")
 	}
-	return list
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // oneLine joins the lines of a text and cuts it to a number of bytes.
 func oneLine(text string, limit int) string {
-	text = strings.Join(strings.Fields(text), " ")
+	return cut(strings.Join(strings.Fields(text), " "), limit)
+}
+
+// cut shortens a text to a number of bytes, at the start of a character.
+func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}

@@ -121,10 +121,23 @@ func (r *Run) emit(ev RunEvent) {
 // writeJSON writes a projection: a file that could be made again from the
 // journal, and so is written without sync.
 func (r *Run) writeJSON(ctx context.Context, name string, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return r.writeRedacted(ctx, name, data)
+}
+
+// writeIndentedJSON is writeJSON for the small files that people open.
+func (r *Run) writeIndentedJSON(ctx context.Context, name string, value any) error {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
+	return r.writeRedacted(ctx, name, data)
+}
+
+func (r *Run) writeRedacted(ctx context.Context, name string, data []byte) error {
 	data = append(r.ctl.redactor.JSON(data), '\n')
 	return r.ws.Storage().WriteFile(ctx, name, data, workspace.Lazy)
 }

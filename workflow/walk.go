@@ -31,6 +31,7 @@ type walk struct {
 
 	completed []string // step ids
 	buffer    []byte   // scratch of outcome records
+	clock     clockText
 	flushed   time.Time
 }
 
@@ -45,8 +46,8 @@ type leaf struct {
 
 // stepResult is what later prompts show of a completed step.
 type stepResult struct {
-	step   string
-	result json.RawMessage
+	step string
+	text string
 }
 
 // move puts the outputs of a visit in their place: the former ones into the
@@ -97,16 +98,22 @@ func (w *walk) runLeaf(l *leaf) error {
 			return err
 		}
 	}
-	if w.buffer, err = appendOutcome(w.buffer[:0], record); err != nil {
+	if w.buffer, err = record.append(w.buffer[:0], &w.clock); err != nil {
 		return err
 	}
-	if err := w.run.journal.Append(recordOutcome, l.key, w.buffer); err != nil {
+	_, recorded, err := w.run.journal.AppendNow(recordOutcome, l.key, w.buffer)
+	if err != nil {
 		return err
 	}
-	return w.complete(l, record)
+	if err := w.complete(l, record); err != nil {
+		return err
+	}
+	w.run.emit(RunEvent{Kind: StepCompleted, Time: recorded, Step: l.step.id, Visit: l.visit})
+	w.project(recorded)
+	return nil
 }
 
-// complete folds an outcome that is recorded.
+// complete folds an outcome that is recorded, and puts its outputs in place.
 func (w *walk) complete(l *leaf, record *outcomeRecord) error {
 	w.completed = append(w.completed, l.step.id)
 	w.remember(l.step.id, record.Result)
@@ -114,12 +121,7 @@ func (w *walk) complete(l *leaf, record *outcomeRecord) error {
 	if w.replaying {
 		return nil
 	}
-	if err := w.place(); err != nil {
-		return err
-	}
-	w.run.emit(RunEvent{Kind: StepCompleted, Step: l.step.id, Visit: l.visit})
-	w.project()
-	return nil
+	return w.place()
 }
 
 // maxRemembered bounds the results of earlier steps that prompts can show.
@@ -129,10 +131,14 @@ func (w *walk) remember(step string, result json.RawMessage) {
 	if len(result) == 0 {
 		return
 	}
+	var text string
+	if json.Unmarshal(result, &text) != nil {
+		text = string(result)
+	}
 	if len(w.results) == maxRemembered {
 		w.results = append(w.results[:0], w.results[1:]...)
 	}
-	w.results = append(w.results, stepResult{step: step, result: append(json.RawMessage(nil), result...)})
+	w.results = append(w.results, stepResult{step: step, text: oneLine(text, maxLastResult)})
 }
 
 // next folds an event and takes the cursor's commands in.

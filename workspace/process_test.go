@@ -1,7 +1,10 @@
+//go:build unix
+
 package workspace_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,13 +12,17 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/treadle-dev/treadle/workspace"
+	"github.com/treadle-dev/treadle/workspace/workspacetest"
 )
 
 // childRole tells the test binary, started by itself, what to do instead of tests.
@@ -38,6 +45,10 @@ func runChild() bool {
 			err = appendAsChild(dir, os.Getenv(childName))
 		case "lock":
 			err = lockAsChild(dir, os.Getenv(childName))
+		case "fill":
+			err = fillAsChild(dir, os.Getenv(childName))
+		case "die":
+			err = dieAsChild(dir)
 		default:
 			err = fmt.Errorf("unknown role %q", role)
 		}
@@ -155,4 +166,76 @@ func TestTheLockOfAKilledProcessIsTakenOver(t *testing.T) {
 	require.ErrorAs(t, err, &held)
 	require.Equal(t, "the parent", held.Holder)
 	require.NoError(t, lock.Unlock())
+}
+
+// fillAsChild runs into a full disk, as far as a limit on the size of files can
+// pretend it: a write past byte 100 lands in part.
+func fillAsChild(dir *workspace.Dir, name string) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	limit := syscall.Rlimit{Cur: 100, Max: 100}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		return err
+	}
+	ctx := context.Background()
+	data := bytes.Repeat([]byte("x"), 60)
+	if err := dir.AppendAt(ctx, name, 0, data); err != nil {
+		return err
+	}
+	if err := dir.AppendAt(ctx, name, 60, data); !errors.Is(err, syscall.EFBIG) {
+		return fmt.Errorf("append on a full disk: %w", err)
+	}
+	info, err := dir.Stat(ctx, name)
+	if err != nil {
+		return err
+	}
+	if info.Size() != 60 {
+		return fmt.Errorf("a failed append left %d bytes", info.Size())
+	}
+	if err := dir.WriteFile(ctx, name, bytes.Repeat(data, 2), workspace.Lazy); !errors.Is(err, syscall.EFBIG) {
+		return fmt.Errorf("write on a full disk: %w", err)
+	}
+	return dir.AppendAt(ctx, name, 60, data[:40])
+}
+
+func TestAWriteThatFailsHalfwayLeavesTheFileAsItWas(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	output, err := child(t, "fill", folder, "log").CombinedOutput()
+	require.NoError(t, err, string(output))
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "nothing temporary is left")
+	data, err := os.ReadFile(filepath.Join(folder, "log"))
+	require.NoError(t, err)
+	require.Equal(t, strings.Repeat("x", 100), string(data))
+}
+
+// dieAsChild kills itself in the middle of its third change.
+func dieAsChild(dir *workspace.Dir) error {
+	faulty := workspacetest.NewFaulty(dir, workspacetest.Fault{
+		At: 3, When: workspacetest.Torn,
+		Hook: func(workspacetest.Operation) {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {} // the signal may take a moment
+		},
+	})
+	ctx, st := context.Background(), faulty.Storage()
+	for i := range int64(10) {
+		if err := st.AppendAt(ctx, "log", 4*i, []byte("rec.")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestAProcessCanKillItselfAtAnOperation(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	output, err := child(t, "die", folder, "").CombinedOutput()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit, string(output))
+	require.Equal(t, syscall.SIGKILL, exit.Sys().(syscall.WaitStatus).Signal())
+	data, err := openDir(t, folder).ReadFile(t.Context(), "log")
+	require.NoError(t, err)
+	require.Equal(t, "rec.rec.re", string(data))
 }

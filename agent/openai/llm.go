@@ -53,7 +53,6 @@ func (l *LLM) Generate(ctx context.Context, req *agent.Request, sink agent.Sink)
 	if failure != nil {
 		return nil, l.complete(failure, model)
 	}
-	l.markExtras(&resp.Message)
 	return resp, nil
 }
 
@@ -79,6 +78,11 @@ func (l *LLM) call(ctx context.Context, req *agent.Request, model string, body [
 		return nil, watch.broken(err)
 	}
 
+	return l.read(httpResp, req, sink, watch)
+}
+
+// read reads the reply from a response that the provider did not refuse.
+func (l *LLM) read(httpResp *http.Response, req *agent.Request, sink agent.Sink, watch *watch) (*agent.Response, *agent.ModelError) {
 	merge := &replyMerge{sink: sink}
 	source := &replySource{r: watch.reader(httpResp.Body), left: l.cfg.MaxReplyBytes}
 	failure := readReply(source, merge, watch)
@@ -86,18 +90,18 @@ func (l *LLM) call(ctx context.Context, req *agent.Request, model string, body [
 		failure = merge.failure()
 	}
 	resp := merge.response(req)
+	if resp != nil {
+		l.markExtras(&resp.Message)
+	}
 	if failure == nil {
 		return resp, nil
 	}
 	failure.StatusCode = httpResp.StatusCode
 	failure.Body = string(source.head)
-	if resp != nil {
-		if !merge.finished() && !merge.whole {
-			resp.Finish = ""
-		}
-		l.markExtras(&resp.Message)
-		failure.Partial = resp
+	if resp != nil && !merge.finished() && !merge.whole {
+		resp.Finish = ""
 	}
+	failure.Partial = resp
 	return nil, failure
 }
 

@@ -1,11 +1,13 @@
 package openai_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -181,21 +183,14 @@ func TestEveryStreamShapeIsReadTheSameSplitAtEveryByte(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			data := fixture(t, name)
-			body := &canned{body: bodyOf(data)}
-			llm := over(t, body)
-			want, wantErr := llm.Generate(t.Context(), ask(lampSpec), discard)
+			want, wantErr := openai.ReadBody(t.Context(), bytes.NewReader(data), ask(lampSpec), nil)
+			check(t, outcome{want, wantErr})
 			for at := 1; at < len(data); at++ {
-				body.body = splitAt(data, at)
-				got, err := llm.Generate(t.Context(), ask(lampSpec), discard)
+				got, err := openai.ReadBody(t.Context(), splitAt(data, at)(), ask(lampSpec), discard)
 				require.Equal(t, want, got, "split at %d", at)
-				require.Equal(t, wantErr == nil, err == nil, "split at %d", at)
+				require.Equal(t, wantErr, err, "split at %d", at)
 			}
-			single := make([]int, 0, len(data))
-			for at := 1; at < len(data); at++ {
-				single = append(single, at)
-			}
-			body.body = splitAt(data, single...)
-			got, err := llm.Generate(t.Context(), ask(lampSpec), discard)
+			got, err := openai.ReadBody(t.Context(), iotest.OneByteReader(bytes.NewReader(data)), ask(lampSpec), discard)
 			check(t, outcome{got, err})
 		})
 	}

@@ -40,6 +40,8 @@ func TestTheIndexKeepsAndForgetsLikeAListOfKeys(t *testing.T) {
 		}
 		for _, k := range kept {
 			require.NotNil(t, root.find(k))
+		}
+		for _, k := range kept {
 			root.forget(k)
 		}
 		require.True(t, root.empty())

@@ -46,7 +46,7 @@ type Options struct {
 	// Holder is text for people that the owner record carries, such as a host
 	// name and a process id.
 	Holder string
-	// Now is the clock. Default: [time.Now].
+	// Now is the clock; it must not use the journal. Default: [time.Now].
 	Now func() time.Time
 	// Redact is applied to every payload before it is hashed, stored and
 	// returned. It must keep JSON valid, must not change its argument, and is

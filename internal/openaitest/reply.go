@@ -104,7 +104,17 @@ func (o *writer) finish() string {
 	return "stop"
 }
 
+// write answers the request. A reply that could not be finished drops its
+// connection, so that the client never takes it for a whole one.
 func (o *writer) write() {
+	o.answer()
+	if o.broken {
+		// The server of net/http drops the connection on this panic, and logs nothing.
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func (o *writer) answer() {
 	if !o.wait(o.reply.Delay) {
 		return
 	}

@@ -112,10 +112,8 @@ func (o *writer) send(data []byte) bool {
 	o.broken = true
 	if o.reply.Hang {
 		o.hang()
-		return false
 	}
-	// The server of net/http drops the connection on this panic, and logs nothing.
-	panic(http.ErrAbortHandler)
+	return false
 }
 
 // wait reports false when the client left or the server closes first.

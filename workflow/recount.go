@@ -1,0 +1,107 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/treadle-dev/treadle/costs"
+	"github.com/treadle-dev/treadle/internal/journal"
+	"github.com/treadle-dev/treadle/workspace"
+)
+
+// account is what a journal says of its run, without the plan that it follows.
+type account struct {
+	standing  RunStanding
+	group     string
+	completed []string // steps, in the order of completion
+	spent     *costs.Tally
+}
+
+// recount tells a run from its journal alone. A damaged journal gives what comes
+// before the damage, with the standing's Problem.
+func recount(ctx context.Context, st workspace.Storage, folder string, prices *costs.Prices) (*RunStanding, *account, error) {
+	a := &account{spent: costs.NewTally(prices)}
+	a.standing.RunFolder, a.standing.Status = folder, StatusRunning
+	for rec, err := range journalRecords(ctx, st, folder) {
+		if err == nil {
+			err = a.add(rec)
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, nil, ctx.Err()
+			}
+			a.standing.Problem = err.Error()
+			break
+		}
+	}
+	a.standing.StepsCompleted = len(a.completed)
+	if n := len(a.completed); n > 0 {
+		a.standing.LastCompleted = a.completed[n-1]
+	}
+	a.standing.Totals = a.spent.Totals()
+	return &a.standing, a, nil
+}
+
+func journalRecords(ctx context.Context, st workspace.Storage, folder string) iter.Seq2[*journal.Record, error] {
+	layout := workspace.RunLayout(folder)
+	return journal.Read(ctx, st, layout.Journal(), journal.Options{Blobs: layout.JournalBlobs()})
+}
+
+// add folds one record.
+func (a *account) add(rec *journal.Record) error {
+	s := &a.standing
+	s.UpdatedAt = rec.Time
+	step := stepOf(rec.Key)
+	switch rec.Kind {
+	case recordRun:
+		var record runRecord
+		if err := decode(rec, &record); err != nil {
+			return err
+		}
+		s.RunID, s.Revision, s.StartedAt, a.group = record.RunID, record.Revision, rec.Time, record.Group
+	case journal.KindOwner:
+		s.Status, s.Error, s.CompletedAt, s.DurationMS = StatusRunning, "", nil, nil
+	case recordStarted:
+		s.NextStep = step
+	case recordOutcome:
+		a.completed = append(slices.DeleteFunc(a.completed, func(c string) bool { return c == step }), step)
+		s.NextStep = ""
+	case recordFailure:
+		s.NextStep = step
+	case recordReopen:
+		var record reopenRecord
+		if err := decode(rec, &record); err != nil {
+			return err
+		}
+		if at := slices.Index(a.completed, record.Step); at >= 0 {
+			a.completed = a.completed[:at] // what follows is done again, too
+		}
+		s.NextStep = record.Step
+	case recordEnd:
+		var record endRecord
+		if err := decode(rec, &record); err != nil {
+			return err
+		}
+		at, took := rec.Time, rec.Time.Sub(s.StartedAt).Milliseconds()
+		s.Status, s.Error, s.CompletedAt, s.DurationMS = record.Status, record.Error, &at, &took
+	case journal.KindResult:
+		entry, isCall, err := entryOf(rec)
+		if err != nil {
+			return err
+		}
+		if isCall {
+			a.spent.Add(entry)
+		}
+	}
+	return nil
+}
+
+func decode(rec *journal.Record, into any) error {
+	if err := json.Unmarshal(rec.Data, into); err != nil {
+		return fmt.Errorf("record %d (%s %s): %w", rec.Seq, rec.Kind, rec.Key, err)
+	}
+	return nil
+}
