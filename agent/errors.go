@@ -39,8 +39,9 @@ type ModelError struct {
 	Message    string        // the provider's words
 	RetryAfter time.Duration // what the provider asked for; 0 when it did not
 	Retryable  bool          // whether the same call may succeed later
-	// Body is the start of the response body as the provider sent it, for logs;
-	// empty when there was none. Credentials of the backend are taken out.
+	// Body is the response body as the provider sent it, cut to a sane length, or
+	// the event of a stream that held the error; for logs. It is empty when there
+	// was none. Credentials of the backend are taken out.
 	Body string
 	// Partial is what had arrived when the reply broke off; nil when nothing had.
 	// Its tool calls may be cut, and its usage may have been billed.

@@ -203,3 +203,32 @@ func FuzzCompileAndCheck(f *testing.F) {
 		require.Equal(t, report.OverallPass, report.Feedback() == "")
 	})
 }
+
+func TestTheSchemasOfTheFixturesCompile(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{
+		"gen-a/planning/plan_validation_no_type.json":           {},
+		"gen-b/orders-join/planning/plan.json":                  {},
+		"gen-c/planning/starter.plan.json":                      {},
+		"gen-c/planning/router_isolated.plan.json":              {"notice schema.empty /validation_schema"},
+		"gen-c/planning/script_between_conversations.plan.json": {},
+		"gen-c/planning/db_rule.step_config.json":               {"error db.unsupported /validation_schema/db/0", "notice check.vacuous /validation_schema/db/0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var plan struct {
+				Steps []struct {
+					Schema *validation.Schema `json:"validation_schema"`
+				} `json:"steps"`
+			}
+			require.NoError(t, json.Unmarshal(fixture(t, "agentworks/"+name), &plan))
+			require.NotEmpty(t, plan.Steps)
+			got := []string{}
+			for _, step := range plan.Steps {
+				_, found := step.Schema.Compile(name, "/validation_schema")
+				got = append(got, codes(found)...)
+			}
+			assert.Equal(t, want, got)
+		})
+	}
+}

@@ -20,7 +20,7 @@ func TestCloseEndsAServerThatListens(t *testing.T) {
 	began := time.Now()
 	require.NoError(t, session.Close())
 	require.NoError(t, session.Close(), "closing again is harmless")
-	assert.Less(t, time.Since(began), 2*time.Second, "no signal was needed")
+	assert.Less(t, time.Since(began), mcp.DefaultCloseTimeout/2, "no signal was needed")
 	_, err := call(t.Context(), echo, nil)
 	require.ErrorIs(t, err, mcp.ErrSessionClosed)
 	_, err = session.Tools(t.Context())
@@ -35,7 +35,7 @@ func TestCloseEndsAServerThatIgnoresEverythingButAKill(t *testing.T) {
 	began := time.Now()
 	require.NoError(t, session.Close())
 	assert.GreaterOrEqual(t, time.Since(began), 700*time.Millisecond, "it was asked first")
-	assert.Less(t, time.Since(began), 3*time.Second)
+	assert.Less(t, time.Since(began), 10*time.Second)
 }
 
 func TestCloseEndsGrandchildren(t *testing.T) {

@@ -216,7 +216,7 @@ func (f *fakeServer) list(r *fakeRequest) {
 		}
 		for _, name := range []string{
 			"echo", "die", "slow", "fail", "refuse", "structured", "structured-list", "content", "big", "environment", "cwd", "meta",
-			"stall", "close-output", "change", "ask", "canceled", "flood", "leave-grandchild", "twice",
+			"stall", "close-output", "change", "ask", "canceled", "flood", "leave-grandchild", "twice", "odd-error",
 		} {
 			tools = append(tools, fakeTool(name))
 		}
@@ -313,6 +313,8 @@ func (f *fakeServer) call(r *fakeRequest, name string, args map[string]json.RawM
 		one, _ := in.ReadString('\n')
 		two, _ := in.ReadString('\n')
 		f.result(r.ID, textResult(one+two))
+	case "odd-error": // and an id that comes back as text
+		f.send(map[string]any{"jsonrpc": "2.0", "id": string(r.ID), "error": "it rains"})
 	case "twice": // two answers, in a batch
 		answer := map[string]any{"jsonrpc": "2.0", "id": r.ID, "result": textResult("one of two")}
 		f.send([]any{answer, answer})

@@ -28,6 +28,9 @@ type process struct {
 	status     string        // how the leader ended; valid once gone
 
 	reading sync.WaitGroup
+
+	mu     sync.Mutex
+	reaped bool // the group's number may be another's now
 }
 
 // startProcess starts a server in a process group of its own, so that what it
@@ -88,14 +91,14 @@ func (p *process) attend() {
 	case <-p.stdoutDone:
 	case <-time.After(drainTime):
 	}
-	killGroup(p.cmd)
+	p.signal(killGroup)
 	// A descendant that left the group may hold the pipes open for ever.
 	deadline := time.Now().Add(drainTime)
 	_ = p.stdout.SetReadDeadline(deadline)
 	_ = p.stderr.SetReadDeadline(deadline)
 	<-p.stdoutDone
 	p.reading.Wait()
-	_ = p.cmd.Wait()
+	p.reap()
 	p.status = "unknown status"
 	if state := p.cmd.ProcessState; state != nil {
 		p.status = state.String()
@@ -111,16 +114,41 @@ func (p *process) stop(limit time.Duration) bool {
 	if p.awaitGone(limit / 2) {
 		return true
 	}
-	terminateGroup(p.cmd)
+	p.signal(terminateGroup)
 	if p.awaitGone(limit / 4) {
 		return true
 	}
-	killGroup(p.cmd)
+	p.kill()
 	return p.awaitGone(max(limit/4, 3*drainTime))
 }
 
 // kill ends the server without asking.
-func (p *process) kill() { killGroup(p.cmd) }
+func (p *process) kill() { p.signal(killGroup) }
+
+func (p *process) signal(send func(*exec.Cmd)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.reaped {
+		send(p.cmd)
+	}
+}
+
+func (p *process) reap() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = p.cmd.Wait() // how it ended is in its state
+	p.reaped = true
+}
+
+// ending is how the process ended, as far as that is known.
+func (p *process) ending() string {
+	select {
+	case <-p.gone:
+		return p.status
+	default:
+		return "still ending"
+	}
+}
 
 func (p *process) awaitGone(limit time.Duration) bool {
 	timer := time.NewTimer(limit)

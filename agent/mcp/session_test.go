@@ -31,7 +31,7 @@ func TestAServerThatNeverInitialisesIsGivenUpWithItsLastWords(t *testing.T) {
 	assert.Equal(t, server.StartTimeout, failed.Timeout)
 	assert.Contains(t, failed.Stderr, "licence server")
 	assert.Contains(t, err.Error(), "licence server")
-	assert.Less(t, time.Since(began), 5*time.Second)
+	assert.Less(t, time.Since(began), 20*time.Second)
 }
 
 func TestAServerThatExitsAtItsStartSaysHowAndWhy(t *testing.T) {
@@ -151,7 +151,7 @@ func TestACallOnAServerThatDiesFailsAtOnceAndTheNextStartsItAgain(t *testing.T) 
 	assert.Equal(t, "exit status 3", died.Status)
 	assert.Contains(t, died.Stderr, "out of cheese; token is [secret]")
 	assert.NotContains(t, err.Error(), "hunter22")
-	assert.Less(t, time.Since(began), 5*time.Second)
+	assert.Less(t, time.Since(began), 20*time.Second)
 	assert.Equal(t, "x", requireFile(t, counter), "a call is never made again by itself")
 
 	assert.Equal(t, `{}`, text(t, session, "echo", nil))
@@ -199,7 +199,7 @@ func TestADeathIsNoticedThoughAGrandchildHoldsTheOutput(t *testing.T) {
 	_, err := call(t.Context(), find(t, session, "leave-grandchild"), map[string]string{"pid": file})
 	require.ErrorIs(t, err, mcp.ErrServerDied)
 	require.ErrorContains(t, err, "exit status 4")
-	assert.Less(t, time.Since(began), 5*time.Second)
+	assert.Less(t, time.Since(began), 20*time.Second)
 	requireGone(t, requireFile(t, file))
 }
 
@@ -215,7 +215,7 @@ func TestASlowCallTimesOutTellsTheServerAndLeavesTheSession(t *testing.T) {
 	t.Parallel()
 	counter := filepath.Join(t.TempDir(), "starts")
 	server := fake(t, "count="+counter)
-	server.CallTimeout = 700 * time.Millisecond
+	server.CallTimeout = 2 * time.Second
 	session := open(t, server)
 	mark := filepath.Join(t.TempDir(), "mark")
 	_, err := call(t.Context(), find(t, session, "slow"), map[string]string{"mark": mark})
@@ -250,7 +250,7 @@ func TestACallToAServerThatDoesNotReadEndsInTimeAndTheServerIsStartedAgain(t *te
 	t.Parallel()
 	counter := filepath.Join(t.TempDir(), "starts")
 	server := fake(t, "count="+counter)
-	server.CallTimeout = time.Second
+	server.CallTimeout = 2 * time.Second
 	session := open(t, server)
 	echo := find(t, session, "echo")
 	assert.Equal(t, "good night", text(t, session, "stall", nil))

@@ -71,6 +71,13 @@ func TestARefusedCallIsAnErrorInTheServersWords(t *testing.T) {
 	require.EqualError(t, err, `mcp server "fake" refused refuse: city is required; token is [secret] (code -32602)`)
 }
 
+func TestAnErrorThatBreaksTheProtocolIsStillAnAnswer(t *testing.T) {
+	t.Parallel()
+	session := open(t, fake(t))
+	_, err := call(t.Context(), find(t, session, "odd-error"), nil)
+	require.ErrorContains(t, err, "it rains")
+}
+
 func TestArgumentsMustBeAnObject(t *testing.T) {
 	t.Parallel()
 	session := open(t, fake(t))

@@ -97,7 +97,9 @@ func (l *LLM) read(httpResp *http.Response, req *agent.Request, sink agent.Sink,
 		return resp, nil
 	}
 	failure.StatusCode = httpResp.StatusCode
-	failure.Body = string(source.head)
+	if failure.Body == "" {
+		failure.Body = string(source.head)
+	}
 	if resp != nil && !merge.finished() && !merge.whole {
 		resp.Finish = ""
 	}
@@ -169,14 +171,16 @@ func readStream(source *replySource, merge *replyMerge, watch *watch) *agent.Mod
 			continue
 		case !json.Valid(data):
 			failure := unreadable(data)
-			failure.Retryable = seen
+			failure.Retryable, failure.Body = seen, clip(string(data), maxErrorBody)
 			return failure
 		}
 		seen = true
+		failure := merge.add(data)
 		if ev.name == "error" {
-			return parseErrorBody(data).inReply()
+			failure = parseErrorBody(data).inReply()
 		}
-		if failure := merge.add(data); failure != nil {
+		if failure != nil {
+			failure.Body = clip(string(data), maxErrorBody)
 			return failure
 		}
 	}

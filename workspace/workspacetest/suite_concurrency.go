@@ -154,24 +154,11 @@ var concurrencyTests = []storageTest{
 		done.Store(true)
 		readers.Wait()
 	}},
-	{"lets exactly one of many renames to one name through", func(s *subject) {
-		for round := range 10 {
-			target := fmt.Sprintf("to/%d", round)
-			for worker := range 4 {
-				s.write(fmt.Sprintf("from/%d/%d/file", round, worker))
-			}
-			var won atomic.Int32
-			together(4, func(worker int) {
-				err := s.st.Rename(s.ctx, fmt.Sprintf("from/%d/%d", round, worker), target)
-				if err == nil {
-					won.Add(1)
-					return
-				}
-				assert.ErrorIs(s.t, err, fs.ErrExist)
-			})
-			require.Equal(s.t, int32(1), won.Load())
-			s.lists(target, "file")
-		}
+	{"lets exactly one of many files through that are renamed to one name", func(s *subject) {
+		renameRacing(s, 60, "")
+	}},
+	{"lets exactly one of many folders through that are renamed to one name", func(s *subject) {
+		renameRacing(s, 10, "/file")
 	}},
 	{"shows a folder whole on one side of a rename", func(s *subject) {
 		s.write("a/x/1", "a/x/2", "a/x/3")
@@ -219,6 +206,59 @@ var concurrencyTests = []storageTest{
 		})
 		s.lists(".")
 	}},
+}
+
+// renameRacing renames several files, or folders with a file below, to one name at
+// the same moment, in many rounds.
+func renameRacing(s *subject, rounds int, below string) {
+	s.t.Helper()
+	const workers = 4
+	for round := range rounds {
+		target := fmt.Sprintf("to/%d", round)
+		for worker := range workers {
+			s.write(fmt.Sprintf("from/%d/%d", round, worker) + below)
+		}
+		var won atomic.Int32
+		var winner atomic.Value
+		start := make(chan struct{})
+		var ready sync.WaitGroup
+		ready.Add(workers)
+		go func() {
+			ready.Wait()
+			close(start)
+		}()
+		together(workers, func(worker int) {
+			ready.Done()
+			<-start
+			from := fmt.Sprintf("from/%d/%d", round, worker)
+			err := s.st.Rename(s.ctx, from, target)
+			if err == nil {
+				won.Add(1)
+				winner.Store(from)
+				return
+			}
+			assert.ErrorIs(s.t, err, fs.ErrExist)
+		})
+		require.Equal(s.t, int32(1), won.Load(), "round %d", round)
+		s.holds(target+below, winner.Load().(string)+below)
+		s.lists(fmt.Sprintf("from/%d", round), remaining(winner.Load().(string), workers, below != "")...)
+	}
+}
+
+// remaining is the listing of the racers without the winner.
+func remaining(winner string, workers int, folders bool) []string {
+	var names []string
+	for worker := range workers {
+		name := fmt.Sprint(worker)
+		if strings.HasSuffix(winner, "/"+name) {
+			continue
+		}
+		if folders {
+			name += "/"
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // appendRetrying appends where the file ends, as often as somebody else was first.
