@@ -2,6 +2,7 @@ package stepconfig
 
 import (
 	"fmt"
+	"github.com/treadle-dev/treadle/internal/openjson"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,7 +79,7 @@ func (r *reader) enumerations(a *AgentConfigs, pointer string) {
 	} {
 		if field.value != "" && !slices.Contains(field.allowed, field.value) {
 			r.err("stepconfig.value.unknown", pointer+"/"+field.key,
-				fmt.Sprintf("unknown value %q", excerpt(field.value, 60)), "use one of "+strings.Join(field.allowed, ", "))
+				fmt.Sprintf("unknown value %q", openjson.Excerpt(field.value, 60)), "use one of "+strings.Join(field.allowed, ", "))
 		}
 	}
 }
@@ -140,7 +141,7 @@ func (r *reader) customTools(a *AgentConfigs, pointer string) {
 		category, name, ok := strings.Cut(tool, ":")
 		if !ok || category == "" || name == "" {
 			r.notice("stepconfig.custom_tool.format", pointer+"/enabled_custom_tools/"+strconv.Itoa(i),
-				fmt.Sprintf("%q is not of the form category:tool and enables nothing", excerpt(tool, 60)), "write category:tool or category:*")
+				fmt.Sprintf("%q is not of the form category:tool and enables nothing", openjson.Excerpt(tool, 60)), "write category:tool or category:*")
 		}
 	}
 }
@@ -150,7 +151,7 @@ func (r *reader) customTools(a *AgentConfigs, pointer string) {
 func (r *reader) learnings(a *AgentConfigs, pointer string) {
 	objective := strings.TrimSpace(a.LearningObjective)
 	switch {
-	case a.LearningsAccess == "" && objective != "" && a.rest.kept["learnings_access"] == nil:
+	case a.LearningsAccess == "" && objective != "" && a.rest.Kept("learnings_access") == nil:
 		r.notice("stepconfig.learnings_access.legacy", pointer+"/learning_objective",
 			"an objective without learnings_access is read as learnings_access: read-write", "set learnings_access")
 		a.LearningsAccess = AccessReadWrite
@@ -166,7 +167,7 @@ func (r *reader) learnings(a *AgentConfigs, pointer string) {
 	for i, name := range a.AdditionalReadPaths {
 		if !safePath(name) {
 			r.err("stepconfig.read_path.outside", pointer+"/additional_read_paths/"+strconv.Itoa(i),
-				fmt.Sprintf("%q is not a path inside the workspace", excerpt(name, 100)), "write a relative path without ..")
+				fmt.Sprintf("%q is not a path inside the workspace", openjson.Excerpt(name, 100)), "write a relative path without ..")
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package stepconfig
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/treadle-dev/treadle/internal/openjson"
+)
 
 // AgentConfigs says how the agent of a step works. A nil pointer, a nil list and
 // an empty string mean that the file is silent and the workflow's or the
@@ -73,14 +77,14 @@ type AgentConfigs struct {
 	// which [Parse] migrates it.
 	EnabledCustomToolCategories []string `json:"enabled_custom_tool_categories,omitempty"`
 
-	rest members
+	rest openjson.Members
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (a *AgentConfigs) UnmarshalJSON(data []byte) error { return a.rest.decode(data, a) }
+func (a *AgentConfigs) UnmarshalJSON(data []byte) error { return a.rest.Decode(data, a) }
 
 // MarshalJSON implements [json.Marshaler].
-func (a AgentConfigs) MarshalJSON() ([]byte, error) { return a.rest.encode(&a) }
+func (a AgentConfigs) MarshalJSON() ([]byte, error) { return a.rest.Encode(&a) }
 
 // The values of the access fields.
 const (

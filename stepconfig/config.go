@@ -1,6 +1,10 @@
 package stepconfig
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/treadle-dev/treadle/internal/openjson"
+)
 
 // File is one step_config.json. The zero value is a file without steps.
 type File struct {
@@ -8,7 +12,7 @@ type File struct {
 	// the later entry counts; see [File.Step].
 	Steps []StepConfig `json:"steps,omitempty"`
 
-	rest members
+	rest openjson.Members
 }
 
 // StepConfig is the configuration of one step.
@@ -23,7 +27,7 @@ type StepConfig struct {
 	// it is not empty. The JSON null counts as absent.
 	ValidationSchema json.RawMessage `json:"validation_schema,omitempty"`
 
-	rest members
+	rest openjson.Members
 }
 
 // LLMRef names a model.
@@ -37,7 +41,7 @@ type LLMRef struct {
 	// Fallbacks are tried in order when the model cannot be reached.
 	Fallbacks []LLMRef `json:"fallbacks,omitempty"`
 
-	rest members
+	rest openjson.Members
 }
 
 // PrerequisiteRule sends a step back to an earlier one when a condition, given in
@@ -46,7 +50,7 @@ type PrerequisiteRule struct {
 	DependsOnStep string `json:"depends_on_step,omitempty"`
 	Description   string `json:"description,omitempty"`
 
-	rest members
+	rest openjson.Members
 }
 
 // DriftReview records whether somebody has looked at a step since its contract
@@ -60,7 +64,7 @@ type DriftReview struct {
 	ContractVersion *int         `json:"contract_version,omitempty"`
 	Checks          []DriftCheck `json:"checks,omitempty"`
 
-	rest members
+	rest openjson.Members
 }
 
 // DriftCheck is one thing that a review has looked at.
@@ -69,47 +73,47 @@ type DriftCheck struct {
 	Status   string `json:"status,omitempty"`
 	Evidence string `json:"evidence,omitempty"`
 
-	rest members
+	rest openjson.Members
 }
 
 // UnmarshalJSON implements [json.Unmarshaler]. Any JSON value is taken; what does
 // not fit is kept and reported by [Parse].
-func (f *File) UnmarshalJSON(data []byte) error { return f.rest.decode(data, f) }
+func (f *File) UnmarshalJSON(data []byte) error { return f.rest.Decode(data, f) }
 
 // MarshalJSON implements [json.Marshaler].
 func (f File) MarshalJSON() ([]byte, error) {
-	if f.Steps == nil && f.rest.whole == nil && f.rest.blank["steps"] == nil && f.rest.kept["steps"] == nil {
+	if f.Steps == nil && f.rest.Whole() == nil && f.rest.Blank("steps") == nil && f.rest.Kept("steps") == nil {
 		f.Steps = []StepConfig{}
 	}
-	return f.rest.encode(&f)
+	return f.rest.Encode(&f)
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (s *StepConfig) UnmarshalJSON(data []byte) error { return s.rest.decode(data, s) }
+func (s *StepConfig) UnmarshalJSON(data []byte) error { return s.rest.Decode(data, s) }
 
 // MarshalJSON implements [json.Marshaler].
-func (s StepConfig) MarshalJSON() ([]byte, error) { return s.rest.encode(&s) }
+func (s StepConfig) MarshalJSON() ([]byte, error) { return s.rest.Encode(&s) }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (r *LLMRef) UnmarshalJSON(data []byte) error { return r.rest.decode(data, r) }
+func (r *LLMRef) UnmarshalJSON(data []byte) error { return r.rest.Decode(data, r) }
 
 // MarshalJSON implements [json.Marshaler].
-func (r LLMRef) MarshalJSON() ([]byte, error) { return r.rest.encode(&r) }
+func (r LLMRef) MarshalJSON() ([]byte, error) { return r.rest.Encode(&r) }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (p *PrerequisiteRule) UnmarshalJSON(data []byte) error { return p.rest.decode(data, p) }
+func (p *PrerequisiteRule) UnmarshalJSON(data []byte) error { return p.rest.Decode(data, p) }
 
 // MarshalJSON implements [json.Marshaler].
-func (p PrerequisiteRule) MarshalJSON() ([]byte, error) { return p.rest.encode(&p) }
+func (p PrerequisiteRule) MarshalJSON() ([]byte, error) { return p.rest.Encode(&p) }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (d *DriftReview) UnmarshalJSON(data []byte) error { return d.rest.decode(data, d) }
+func (d *DriftReview) UnmarshalJSON(data []byte) error { return d.rest.Decode(data, d) }
 
 // MarshalJSON implements [json.Marshaler].
-func (d DriftReview) MarshalJSON() ([]byte, error) { return d.rest.encode(&d) }
+func (d DriftReview) MarshalJSON() ([]byte, error) { return d.rest.Encode(&d) }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (d *DriftCheck) UnmarshalJSON(data []byte) error { return d.rest.decode(data, d) }
+func (d *DriftCheck) UnmarshalJSON(data []byte) error { return d.rest.Decode(data, d) }
 
 // MarshalJSON implements [json.Marshaler].
-func (d DriftCheck) MarshalJSON() ([]byte, error) { return d.rest.encode(&d) }
+func (d DriftCheck) MarshalJSON() ([]byte, error) { return d.rest.Encode(&d) }

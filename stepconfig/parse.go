@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/treadle-dev/treadle/internal/openjson"
 	"github.com/treadle-dev/treadle/workspace"
 )
 
@@ -58,8 +59,8 @@ func (r *reader) read(data []byte) *File {
 		}
 		prefix = ""
 	default:
-		if err := json.Unmarshal(trimmed, parsed); err != nil || parsed.rest.whole != nil {
-			r.err("stepconfig.format.invalid", "", "must be an object with a list steps, is "+jsonKind(trimmed), `write {"steps": [...]}`)
+		if err := json.Unmarshal(trimmed, parsed); err != nil || parsed.rest.Whole() != nil {
+			r.err("stepconfig.format.invalid", "", "must be an object with a list steps, is "+openjson.KindOf(trimmed), `write {"steps": [...]}`)
 			return nil
 		}
 		r.root(parsed)
@@ -70,7 +71,7 @@ func (r *reader) read(data []byte) *File {
 
 func (r *reader) root(parsed *File) {
 	r.faults(&parsed.rest, "", parsed)
-	if parsed.Steps == nil && parsed.rest.kept["steps"] == nil {
+	if parsed.Steps == nil && parsed.rest.Kept("steps") == nil {
 		r.err("stepconfig.steps.missing", "", "the file has no list steps", `write {"steps": []} for no configuration`)
 	}
 }
@@ -91,7 +92,7 @@ func (r *reader) steps(steps []StepConfig, prefix string) {
 
 func (r *reader) id(step *StepConfig, index int, pointer string, first map[string]int) {
 	if strings.TrimSpace(step.ID) == "" {
-		if step.rest.kept["id"] == nil { // else its type has been reported
+		if step.rest.Kept("id") == nil { // else its type has been reported
 			r.err("stepconfig.id.missing", pointer+"/id", "the entry has no id", "give the id of a step of the plan")
 		}
 		return
@@ -105,22 +106,22 @@ func (r *reader) id(step *StepConfig, index int, pointer string, first map[strin
 }
 
 // faults reports what decoding found in one object, and whether it is one.
-func (r *reader) faults(m *members, pointer string, owner any) bool {
-	for _, f := range m.faults {
+func (r *reader) faults(m *openjson.Members, pointer string, owner any) bool {
+	for _, f := range m.Faults() {
 		at := pointer
-		if f.key != "" {
-			at += "/" + workspace.PointerEscape(f.key)
+		if f.Key != "" {
+			at += "/" + workspace.PointerEscape(f.Key)
 		}
-		switch f.kind {
-		case faultType:
-			r.err("stepconfig.field.type", at, fmt.Sprintf("must be %s, is %s", f.wants, f.found), "")
-		case faultUnknown:
-			r.unknown(f.key, at, owner)
-		case faultDuplicate:
-			r.notice("stepconfig.key.duplicate", at, fmt.Sprintf("key %q is given more than once, the last one counts", f.key), "keep one of them")
+		switch f.Kind {
+		case openjson.WrongType:
+			r.err("stepconfig.field.type", at, fmt.Sprintf("must be %s, is %s", f.Wants, f.Found), "")
+		case openjson.UnknownKey:
+			r.unknown(f.Key, at, owner)
+		case openjson.DuplicateKey:
+			r.notice("stepconfig.key.duplicate", at, fmt.Sprintf("key %q is given more than once, the last one counts", f.Key), "keep one of them")
 		}
 	}
-	return m.whole == nil
+	return m.Whole() == nil
 }
 
 func (r *reader) unknown(key, pointer string, owner any) {

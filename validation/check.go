@@ -210,16 +210,9 @@ func look(ctx context.Context, st workspace.Storage, name string) (sighting, err
 		return sighting{info: info}, nil
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG):
 		return sighting{}, nil
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrInvalid), escapes(err):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrInvalid):
 		return sighting{refused: err}, nil
 	default:
 		return sighting{}, err
 	}
-}
-
-// escapes recognises the error of an [os.Root] for a symbolic link that leaves
-// it. The standard library has no exported value to compare it with.
-func escapes(err error) bool {
-	var pathErr *fs.PathError
-	return errors.As(err, &pathErr) && strings.HasSuffix(pathErr.Err.Error(), "path escapes from parent")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/treadle-dev/treadle/internal/openjson"
 	"github.com/treadle-dev/treadle/workspace"
 )
 
@@ -20,7 +21,7 @@ import (
 // checker that refuses to check, so that a caller who overlooks the diagnostics
 // does not pass what nobody has looked at. The schema itself is not changed.
 func (s *Schema) Compile(file, pointer string) (*Checker, workspace.Diagnostics) {
-	if s == nil || jsonKind(s.rest.whole) == "null" {
+	if s == nil || openjson.KindOf(s.rest.Whole()) == "null" {
 		return nil, nil
 	}
 	c := &compiler{file: file}
@@ -55,32 +56,24 @@ func (c *compiler) add(severity workspace.Severity, code, pointer, message, hint
 
 // faults reports what decoding found in one object. It is false when the value is
 // no object at all, so that there is nothing else to say about it.
-func (c *compiler) faults(m *members, pointer string, owner any) bool {
-	for _, f := range m.faults {
+func (c *compiler) faults(m *openjson.Members, pointer string, owner any) bool {
+	for _, f := range m.Faults() {
 		at := pointer
-		if f.key != "" {
-			at += "/" + workspace.PointerEscape(f.key)
+		if f.Key != "" {
+			at += "/" + workspace.PointerEscape(f.Key)
 		}
-		switch f.kind {
-		case faultType:
-			c.err("validation.field.type", at, fmt.Sprintf("must be %s, is %s", f.wants, f.found), "")
-		case faultUnknown:
-			c.notice("validation.key.unknown", at, fmt.Sprintf("unknown key %q checks nothing", f.key),
-				"known here: "+strings.Join(keysOf(owner), ", "))
-		case faultDuplicate:
-			c.notice("validation.key.duplicate", at, fmt.Sprintf("key %q is given more than once, the last one counts", f.key),
+		switch f.Kind {
+		case openjson.WrongType:
+			c.err("validation.field.type", at, fmt.Sprintf("must be %s, is %s", f.Wants, f.Found), "")
+		case openjson.UnknownKey:
+			c.notice("validation.key.unknown", at, fmt.Sprintf("unknown key %q checks nothing", f.Key),
+				"known here: "+strings.Join(openjson.Keys(owner), ", "))
+		case openjson.DuplicateKey:
+			c.notice("validation.key.duplicate", at, fmt.Sprintf("key %q is given more than once, the last one counts", f.Key),
 				"keep one of them")
 		}
 	}
-	return m.whole == nil
-}
-
-func keysOf(owner any) []string {
-	var keys []string
-	for _, f := range fieldsOf(owner) {
-		keys = append(keys, f.name)
-	}
-	return keys
+	return m.Whole() == nil
 }
 
 func (c *compiler) schema(s *Schema, pointer string) *Checker {
@@ -129,11 +122,11 @@ func (c *compiler) fileName(name, pointer string) string {
 	case strings.TrimSpace(name) == "":
 		c.err("validation.file_name.missing", pointer, "the file has no name", hint)
 	case path.IsAbs(name):
-		c.err("validation.file_name.absolute", pointer, fmt.Sprintf("the file name %q is absolute", excerpt(name, 100)), hint)
+		c.err("validation.file_name.absolute", pointer, fmt.Sprintf("the file name %q is absolute", openjson.Excerpt(name, 100)), hint)
 	case slices.Contains(strings.Split(name, "/"), ".."):
-		c.err("validation.file_name.outside", pointer, fmt.Sprintf("the file name %q contains ..", excerpt(name, 100)), hint)
+		c.err("validation.file_name.outside", pointer, fmt.Sprintf("the file name %q contains ..", openjson.Excerpt(name, 100)), hint)
 	case clean == ".", strings.ContainsFunc(name, unicode.IsControl):
-		c.err("validation.file_name.invalid", pointer, fmt.Sprintf("%q is no file name", excerpt(name, 100)), hint)
+		c.err("validation.file_name.invalid", pointer, fmt.Sprintf("%q is no file name", openjson.Excerpt(name, 100)), hint)
 	}
 	return clean
 }

@@ -2,6 +2,7 @@ package validation
 
 import (
 	"fmt"
+	"github.com/treadle-dev/treadle/internal/openjson"
 	"regexp"
 	"slices"
 	"strings"
@@ -45,7 +46,7 @@ func (c *compiler) jsonCheck(j *JSONCheck, pointer string) *jsonCheck {
 	}
 	if j.ValueType != "" && !slices.Contains(valueTypes(), j.ValueType) {
 		c.err("validation.value_type.unknown", pointer+"/value_type",
-			fmt.Sprintf("unknown value type %q", excerpt(j.ValueType, 40)), "use one of "+strings.Join(valueTypes(), ", "))
+			fmt.Sprintf("unknown value type %q", openjson.Excerpt(j.ValueType, 40)), "use one of "+strings.Join(valueTypes(), ", "))
 	}
 	c.bounds(j.MinLength, j.MaxLength, pointer, "min_length", "max_length")
 	if check.minValue != nil && check.maxValue != nil && check.minValue.compare(check.maxValue) > 0 {
@@ -96,7 +97,7 @@ func (c *compiler) consistency(con *ConsistencyCheck, pointer string) *consisten
 	}
 	if !slices.Contains(consistencyTypes(), con.Type) {
 		c.err("validation.consistency.unknown", pointer+"/type",
-			fmt.Sprintf("unknown consistency check %q", excerpt(con.Type, 40)), "use one of "+strings.Join(consistencyTypes(), ", "))
+			fmt.Sprintf("unknown consistency check %q", openjson.Excerpt(con.Type, 40)), "use one of "+strings.Join(consistencyTypes(), ", "))
 	}
 	return &consistency{kind: con.Type, other: c.query(con.CompareWithPath, pointer+"/compare_with_path")}
 }
@@ -108,7 +109,7 @@ func (c *compiler) query(text, pointer string) *query {
 	}
 	q, err := parseQuery(text)
 	if err != nil {
-		c.err("validation.path.invalid", pointer, fmt.Sprintf("%q is no JSONPath: %v", excerpt(text, 100), err), pathHint(text))
+		c.err("validation.path.invalid", pointer, fmt.Sprintf("%q is no JSONPath: %v", openjson.Excerpt(text, 100), err), pathHint(text))
 		return nil
 	}
 	return q
@@ -131,7 +132,7 @@ func (c *compiler) number(text, pointer string) *exactNumber {
 	}
 	n, err := parseNumber(text)
 	if err != nil {
-		c.err("validation.field.type", pointer, fmt.Sprintf("%q is no number", excerpt(text, 40)), "")
+		c.err("validation.field.type", pointer, fmt.Sprintf("%q is no number", openjson.Excerpt(text, 40)), "")
 		return nil
 	}
 	return n
@@ -143,7 +144,7 @@ func (c *compiler) pattern(text, pointer string) *regexp.Regexp {
 	}
 	if repaired, ok := unescapeTwice(text); ok {
 		c.notice("validation.pattern.repaired", pointer,
-			fmt.Sprintf("the pattern %q is escaped twice and read as %q", excerpt(text, 100), excerpt(repaired, 100)),
+			fmt.Sprintf("the pattern %q is escaped twice and read as %q", openjson.Excerpt(text, 100), openjson.Excerpt(repaired, 100)),
 			"in JSON a regular expression's backslash is written as two, not four")
 		text = repaired
 	}

@@ -1,6 +1,10 @@
 package validation
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/treadle-dev/treadle/internal/openjson"
+)
 
 // What a schema may hold at most. Larger schemas do not compile; a larger JSON
 // file fails its check.
@@ -21,7 +25,7 @@ type Schema struct {
 	Files []FileCheck `json:"files,omitempty"`
 	DB    []DBCheck   `json:"db,omitempty"`
 
-	rest members
+	rest openjson.Members
 }
 
 // FileCheck asks for one file. A bare name lies in the folder of the step, a name
@@ -35,7 +39,7 @@ type FileCheck struct {
 	// anything.
 	JSONChecks []JSONCheck `json:"json_checks,omitempty"`
 
-	rest members
+	rest openjson.Members
 }
 
 // JSONCheck asks something of the values at one path of a JSON document. What is
@@ -59,7 +63,7 @@ type JSONCheck struct {
 	// ConsistencyCheck compares the value with another one of the same document.
 	ConsistencyCheck *ConsistencyCheck `json:"consistency_check,omitempty"`
 
-	rest members
+	rest openjson.Members
 }
 
 // ConsistencyCheck compares a value with the one at another path of the document.
@@ -68,7 +72,7 @@ type ConsistencyCheck struct {
 	Type            string `json:"type,omitempty"`
 	CompareWithPath string `json:"compare_with_path,omitempty"`
 
-	rest members
+	rest openjson.Members
 }
 
 // DBCheck asks something of the rows that a query of the workflow's database
@@ -81,35 +85,35 @@ type DBCheck struct {
 	// Checks look at the first row, as an object by column name.
 	Checks []JSONCheck `json:"checks,omitempty"`
 
-	rest members
+	rest openjson.Members
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (s *Schema) UnmarshalJSON(data []byte) error { return s.rest.decode(data, s) }
+func (s *Schema) UnmarshalJSON(data []byte) error { return s.rest.Decode(data, s) }
 
 // MarshalJSON implements [json.Marshaler].
-func (s Schema) MarshalJSON() ([]byte, error) { return s.rest.encode(&s) }
+func (s Schema) MarshalJSON() ([]byte, error) { return s.rest.Encode(&s) }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (f *FileCheck) UnmarshalJSON(data []byte) error { return f.rest.decode(data, f) }
+func (f *FileCheck) UnmarshalJSON(data []byte) error { return f.rest.Decode(data, f) }
 
 // MarshalJSON implements [json.Marshaler].
-func (f FileCheck) MarshalJSON() ([]byte, error) { return f.rest.encode(&f) }
+func (f FileCheck) MarshalJSON() ([]byte, error) { return f.rest.Encode(&f) }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (c *JSONCheck) UnmarshalJSON(data []byte) error { return c.rest.decode(data, c) }
+func (c *JSONCheck) UnmarshalJSON(data []byte) error { return c.rest.Decode(data, c) }
 
 // MarshalJSON implements [json.Marshaler].
-func (c JSONCheck) MarshalJSON() ([]byte, error) { return c.rest.encode(&c) }
+func (c JSONCheck) MarshalJSON() ([]byte, error) { return c.rest.Encode(&c) }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (c *ConsistencyCheck) UnmarshalJSON(data []byte) error { return c.rest.decode(data, c) }
+func (c *ConsistencyCheck) UnmarshalJSON(data []byte) error { return c.rest.Decode(data, c) }
 
 // MarshalJSON implements [json.Marshaler].
-func (c ConsistencyCheck) MarshalJSON() ([]byte, error) { return c.rest.encode(&c) }
+func (c ConsistencyCheck) MarshalJSON() ([]byte, error) { return c.rest.Encode(&c) }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (d *DBCheck) UnmarshalJSON(data []byte) error { return d.rest.decode(data, d) }
+func (d *DBCheck) UnmarshalJSON(data []byte) error { return d.rest.Decode(data, d) }
 
 // MarshalJSON implements [json.Marshaler].
-func (d DBCheck) MarshalJSON() ([]byte, error) { return d.rest.encode(&d) }
+func (d DBCheck) MarshalJSON() ([]byte, error) { return d.rest.Encode(&d) }

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"github.com/treadle-dev/treadle/internal/openjson"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // typeOf names the JSON type of a decoded value.
@@ -34,9 +34,9 @@ func typeOf(value any) string {
 func describe(value any) string {
 	switch v := value.(type) {
 	case string:
-		return fmt.Sprintf("string %q", excerpt(v, 100))
+		return fmt.Sprintf("string %q", openjson.Excerpt(v, 100))
 	case json.Number:
-		return "number " + excerpt(v.String(), 60)
+		return "number " + openjson.Excerpt(v.String(), 60)
 	case bool:
 		return fmt.Sprintf("boolean %t", v)
 	case []any:
@@ -121,18 +121,6 @@ func parseDocument(data []byte) (any, error) {
 		return nil, fmt.Errorf("%s after the end of the JSON value", position(data, int64(len(data)-len(rest))))
 	}
 	return document, nil
-}
-
-// excerpt cuts a text to a number of bytes, at a whole character.
-func excerpt(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	cut := limit
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
 }
 
 // count writes a number with its noun.

@@ -2,6 +2,7 @@ package workflow_test
 
 import (
 	"context"
+	"io/fs"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,4 +61,21 @@ func withModel(t testing.TB, script ...agenttest.Turn) workflow.Config {
 // writes is a turn that writes a file into the work folder.
 func writes(name, content string) agenttest.Turn {
 	return agenttest.Call("write_file", map[string]string{"path": name, "content": content})
+}
+
+// filesBelow reads every file below a folder.
+func filesBelow(t testing.TB, st workspace.Storage, root string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	fsys := workspace.FS(t.Context(), st)
+	err := fs.WalkDir(fsys, root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(fsys, name)
+		files[name] = string(data)
+		return err
+	})
+	require.NoError(t, err)
+	return files
 }

@@ -137,7 +137,8 @@ func jsonDiagnostic(prefix, file, pointer string, data []byte, err error) worksp
 	case errors.As(err, &mismatch):
 		d.Code = prefix + ".json.type"
 		for _, token := range strings.Split(mismatch.Field, ".") {
-			if token != "" {
+			// encoding/json names the struct that a step type embeds, too.
+			if token != "" && token != "StepBase" {
 				d.Pointer += "/" + workspace.PointerEscape(token)
 			}
 		}

@@ -368,4 +368,3 @@ func recordedReplies(ctx context.Context, st workspace.Storage) map[string]bool 
 	}
 	return recorded
 }
-

@@ -41,6 +41,7 @@ type leaf struct {
 	step      *compiledStep
 	visit     int
 	key       string
+	attempt   int  // the last one, once the leaf has returned; 0 when it has none
 	exhausted bool // of a failed one
 }
 
@@ -71,12 +72,16 @@ func visitKey(step string, visit int) string {
 func (w *walk) drive() (Status, []string, error) {
 	for len(w.pending) > 0 {
 		if w.run.ctx.Err() != nil {
-			return StatusCanceled, w.completed, ErrCanceled
+			return StatusCanceled, w.completed, &RunError{Run: w.run.folder, Err: ErrCanceled}
 		}
 		l := w.pending[0]
 		w.pending = w.pending[1:]
 		if err := w.runLeaf(l); err != nil {
-			return statusOf(w.run.ctx, err), w.completed, &RunError{Run: w.run.folder, Step: l.step.id, Err: err}
+			status := statusOf(w.run.ctx, err)
+			if status == StatusCanceled && !errors.Is(err, ErrCanceled) {
+				err = fmt.Errorf("%w: %w", ErrCanceled, err)
+			}
+			return status, w.completed, &RunError{Run: w.run.folder, Step: l.step.id, Attempt: l.attempt, Err: err}
 		}
 	}
 	return StatusCompleted, w.completed, nil
@@ -86,6 +91,7 @@ func (w *walk) drive() (Status, []string, error) {
 // error stops the run.
 func (w *walk) runLeaf(l *leaf) error {
 	sc := newStepContext(w.run, l)
+	defer func() { l.attempt = sc.attempt }()
 	started := w.run.ctl.config.Now()
 	w.run.emit(RunEvent{Kind: StepStarted, Time: started, Step: l.step.id, Visit: l.visit})
 	outcome, err := sc.execute()

@@ -25,7 +25,12 @@ func checkLocal(ctx context.Context, op, name string) error {
 // dirError names the operation and the name in the storage instead of the path
 // on the disk.
 func dirError(op, name string, err error) error {
-	return pathError(op, name, bareError(err))
+	bare := bareError(err)
+	// The error of an os.Root for a link that leaves it has no exported value.
+	if bare != nil && bare.Error() == "path escapes from parent" {
+		bare = fmt.Errorf("%w: it leads out of the workspace", fs.ErrInvalid)
+	}
+	return pathError(op, name, bare)
 }
 
 // readError is dirError for operations on what must exist: a name below a file

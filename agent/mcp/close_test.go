@@ -38,6 +38,14 @@ func TestCloseEndsAServerThatIgnoresEverythingButAKill(t *testing.T) {
 	assert.Less(t, time.Since(began), 10*time.Second)
 }
 
+func TestCloseLeavesAServerTheTimeToSaveItsWork(t *testing.T) {
+	t.Parallel()
+	saved := filepath.Join(t.TempDir(), "saved")
+	session := open(t, fake(t, "slow-farewell="+saved))
+	require.NoError(t, session.Close())
+	assert.FileExists(t, saved)
+}
+
 func TestCloseEndsGrandchildren(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pid")

@@ -74,6 +74,11 @@ func runFakeServer(habits string) {
 		fmt.Fprint(os.Stderr, strings.Repeat("noise ", 50_000)+"the last words")
 	}
 	f.serve()
+	if f.has("slow-farewell") {
+		_ = os.Stdout.Close()
+		time.Sleep(time.Second) // what a server may need to save its work
+		_ = os.WriteFile(f.habits["slow-farewell"], []byte("saved"), 0o600)
+	}
 	if f.has("ignore-term") {
 		select {} // and the end of its input, too
 	}
@@ -216,7 +221,7 @@ func (f *fakeServer) list(r *fakeRequest) {
 		}
 		for _, name := range []string{
 			"echo", "die", "slow", "fail", "refuse", "structured", "structured-list", "content", "big", "environment", "cwd", "meta",
-			"stall", "close-output", "change", "ask", "canceled", "flood", "leave-grandchild", "twice", "odd-error",
+			"stall", "close-output", "change", "ask", "canceled", "flood", "leave-grandchild", "twice", "odd-error", "close-input",
 		} {
 			tools = append(tools, fakeTool(name))
 		}
@@ -296,6 +301,10 @@ func (f *fakeServer) call(r *fakeRequest, name string, args map[string]json.RawM
 		select {}
 	case "close-output":
 		_ = os.Stdout.Close()
+		time.Sleep(time.Minute) // ends with the process
+	case "close-input":
+		_ = os.Stdin.Close()
+		f.result(r.ID, textResult("closed"))
 		time.Sleep(time.Minute) // ends with the process
 	case "leave-grandchild":
 		startGrandchild(text("pid"))

@@ -82,18 +82,18 @@ func (o *outbox) withdraw(m *outgoing) progress {
 	return unsent
 }
 
-// run writes until the outbox is closed or a write fails.
-func (o *outbox) run(w io.Writer) {
+// run writes until the outbox is closed, which is no error, or a write fails.
+func (o *outbox) run(w io.Writer) error {
 	for {
 		m, ok := o.next()
 		if !ok {
-			return
+			return nil
 		}
 		_, err := w.Write(m.data)
 		o.finish(m, err == nil)
 		if err != nil {
 			o.close()
-			return
+			return err
 		}
 	}
 }

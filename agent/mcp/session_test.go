@@ -211,6 +211,17 @@ func TestAServerThatClosesItsOutputIsDead(t *testing.T) {
 	require.ErrorContains(t, err, "it closed its output")
 }
 
+func TestAServerThatClosesItsInputIsDead(t *testing.T) {
+	t.Parallel()
+	session := open(t, fake(t))
+	echo := find(t, session, "echo")
+	assert.Equal(t, "closed", text(t, session, "close-input", nil))
+	_, err := call(t.Context(), echo, nil)
+	require.ErrorIs(t, err, mcp.ErrServerDied)
+	require.ErrorContains(t, err, "it closed its input")
+	assert.Equal(t, `{}`, text(t, session, "echo", nil))
+}
+
 func TestASlowCallTimesOutTellsTheServerAndLeavesTheSession(t *testing.T) {
 	t.Parallel()
 	counter := filepath.Join(t.TempDir(), "starts")

@@ -74,7 +74,11 @@ func (s *stdio) Start(context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.work.Go(func() { s.outbox.run(s.proc.stdin) })
+	s.work.Go(func() {
+		if s.outbox.run(s.proc.stdin) != nil {
+			s.ended("it closed its input")
+		}
+	})
 	s.work.Go(s.read)
 	s.work.Go(s.watch)
 	return nil
@@ -247,22 +251,22 @@ func (s *stdio) read() {
 			s.Abandon(fmt.Sprintf("it sent a message of more than %d MB", maxMessage>>20))
 			return
 		default:
-			s.outputEnded()
+			s.ended("it closed its output")
 			return
 		}
 	}
 }
 
-// outputEnded gives up a server that closed its output and lives on. A server
-// that is about to exit closes it too, and is left the time for it.
-func (s *stdio) outputEnded() {
+// ended gives up a server that closed one of its pipes and lives on. A server that
+// is about to exit closes them too, and is left the time for it.
+func (s *stdio) ended(how string) {
 	timer := time.NewTimer(drainTime)
 	defer timer.Stop()
 	select {
 	case <-s.proc.exited:
 	case <-s.closing:
 	case <-timer.C:
-		s.Abandon("it closed its output")
+		s.Abandon(how)
 	}
 }
 

@@ -61,7 +61,7 @@ func TestAMessageIsTakenBackUnlessItsWritingHasBegun(t *testing.T) {
 	out := newOutbox()
 	reader, writer := io.Pipe() // holds nothing: a write waits for its reader
 	var work sync.WaitGroup
-	work.Go(func() { out.run(writer) })
+	work.Go(func() { assert.NoError(t, out.run(writer)) })
 	first, err := out.send([]byte("first\n"))
 	require.NoError(t, err)
 	second, err := out.send([]byte("second\n"))

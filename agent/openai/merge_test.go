@@ -94,7 +94,7 @@ func TestFinishReasonsOfManyServersAreKnown(t *testing.T) {
 	}
 }
 
-func TestARepliesThatCannotBeUsedAreErrors(t *testing.T) {
+func TestRepliesThatCannotBeUsedAreErrors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		body      string
@@ -115,7 +115,8 @@ func TestARepliesThatCannotBeUsedAreErrors(t *testing.T) {
 		"an error in a list":       {`[{"error":{"code":429,"message":"slow"}}]`, nil, true},
 		"a page":                   {`<html><title>Sign in</title></html>`, nil, false},
 		"words":                    {`upstream unavailable`, nil, false},
-		"a chunk of garbage":       {string(deltas(`{"content":"x"}`)[:60]) + "garbage\n\ndata: [DONE]\n\n", nil, false},
+		"a chunk of garbage":       {"data: garbage\n\ndata: [DONE]\n\n", nil, false},
+		"garbage after a chunk":    {someText + "data: {garbage\n\ndata: [DONE]\n\n", nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -220,8 +221,9 @@ func TestAnySplitOfAStreamGivesTheSameResponse(t *testing.T) {
 		}
 		for i, a := range arguments {
 			raw, _ := json.Marshal(a)
-			cut := rapid.IntRange(0, len(raw)).Draw(rt, "cut")
-			for _, piece := range [][]byte{raw[:cut], raw[cut:]} {
+			letters := []rune(string(raw))
+			cut := rapid.IntRange(0, len(letters)).Draw(rt, "cut")
+			for _, piece := range [][]rune{letters[:cut], letters[cut:]} {
 				parts = append(parts, fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":"c%d","function":{"name":"f%d","arguments":%s}}]}`, i, i, i, quote(string(piece))))
 			}
 		}

@@ -65,5 +65,5 @@ func (c *command) printResult(result *workflow.Result, err error) {
 
 // field prints a line of a block that describes something.
 func (c *command) field(name, format string, args ...any) {
-	fmt.Fprintf(c.stdout, "%-8s"+format+"\n", append([]any{name}, args...)...)
+	fmt.Fprintf(c.stdout, "%-9s "+format+"\n", append([]any{name}, args...)...)
 }

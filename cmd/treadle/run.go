@@ -146,6 +146,7 @@ func (c *command) onInterrupt(cancel func()) (stop func()) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done, ended := make(chan struct{}), make(chan struct{})
+	stderr := c.stderr // the command may change its own meanwhile
 	go func() {
 		defer close(ended)
 		for count := 0; ; count++ {
@@ -157,7 +158,7 @@ func (c *command) onInterrupt(cancel func()) (stop func()) {
 			if count > 0 {
 				os.Exit(exitCanceled)
 			}
-			fmt.Fprintln(c.stderr, "treadle: canceling the run; once more ends the process at once")
+			fmt.Fprintln(stderr, "treadle: canceling the run; once more ends the process at once")
 			cancel()
 		}
 	}()

@@ -12,8 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/treadle-dev/treadle/agent"
+	"github.com/treadle-dev/treadle/agent/mcp"
 	"github.com/treadle-dev/treadle/examples/quickstart/internal/clerk"
 	"github.com/treadle-dev/treadle/examples/quickstart/internal/messy"
+	"github.com/treadle-dev/treadle/internal/nodetest"
 )
 
 // loopBundle plays single steps by agent.Loop alone, over the real server and with
@@ -26,9 +28,14 @@ type loopBundle struct {
 
 func setupLoop(t *testing.T, seed uint64) *loopBundle {
 	t.Helper()
+	return setupLoopWith(t, seed, fileServer)
+}
+
+func setupLoopWith(t *testing.T, seed uint64, server func(dir string) (*mcp.Toolset, error)) *loopBundle {
+	t.Helper()
 	b := &loopBundle{dir: t.TempDir(), plan: map[string]string{}}
 	require.NoError(t, place(b.dir, seed))
-	files, err := fileServer(b.dir)
+	files, err := server(b.dir)
 	require.NoError(t, err)
 	session, err := files.Open(t.Context(), agent.Scope{})
 	require.NoError(t, err)
@@ -92,14 +99,35 @@ func TestFoldersComeOutRightStepByStep(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {
 		b := setupLoop(t, seed)
-		conv := b.conversation("normalise", "invoices.json")
-		b.play(t, conv)
-		conv.Append(agent.UserMessage("expected a number"))
-		b.play(t, conv)
-		b.play(t, b.conversation("reconcile", "reconciliation.json", "normalise/invoices.json"))
-		b.play(t, b.conversation("report", "report.json", "normalise/invoices.json", "reconcile/reconciliation.json"))
+		b.playAll(t)
 		requireTrueReport(t, truthOf(messy.Generate(seed)), filepath.Join(b.dir, "work", "report"))
 	}
+}
+
+// The template's .mcp.json names the public server, so that the treadle command can
+// run the same plan.
+func TestThePublicFilesystemServerServesAsWell(t *testing.T) {
+	t.Parallel()
+	node, args := nodetest.Bin(t, "@modelcontextprotocol/server-filesystem", "dist/index.js")
+	b := setupLoopWith(t, templateSeed, func(dir string) (*mcp.Toolset, error) {
+		return mcp.New(mcp.Server{Name: "files", Command: node, Args: append(args, "."), Dir: dir})
+	})
+	// A run makes the work folders itself; this server does not.
+	for _, step := range []string{"normalise", "reconcile", "report"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(b.dir, "work", step), 0o755))
+	}
+	b.playAll(t)
+	requireTrueReport(t, truthOf(messy.Generate(templateSeed)), filepath.Join(b.dir, "work", "report"))
+}
+
+func (b *loopBundle) playAll(t *testing.T) {
+	t.Helper()
+	conv := b.conversation("normalise", "invoices.json")
+	b.play(t, conv)
+	conv.Append(agent.UserMessage("expected a number"))
+	b.play(t, conv)
+	b.play(t, b.conversation("reconcile", "reconciliation.json", "normalise/invoices.json"))
+	b.play(t, b.conversation("report", "report.json", "normalise/invoices.json", "reconcile/reconciliation.json"))
 }
 
 func TestTheClerkNeedsTheToolsOfTheRequest(t *testing.T) {

@@ -14,9 +14,11 @@ import (
 )
 
 // The workspace of the quickstart: the plan, its configuration, and a folder of
-// invoices that the generator made from templateSeed.
+// invoices that the generator made from templateSeed. Its .mcp.json is for the treadle
+// command, which needs a server of its own: the public filesystem server has tools
+// of the same names.
 //
-//go:embed workspace
+//go:embed all:workspace
 var template embed.FS
 
 // templateSeed is the seed of the invoices in the template.

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/treadle-dev/treadle/examples/quickstart/internal/messy"
+	"github.com/treadle-dev/treadle/workflow"
+	"github.com/treadle-dev/treadle/workspace"
 )
 
 var update = flag.Bool("update", false, "write the invoices of the template anew")
@@ -69,4 +71,18 @@ func TestPlacingRefusesAFolderOfOtherThings(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "thesis.doc"), []byte("x"), 0o644))
 	require.ErrorContains(t, place(dir, 5), "-dir")
 	assert.Equal(t, map[string]string{"thesis.doc": "x"}, textsOf(t, os.DirFS(dir)))
+}
+
+func TestTheTemplateCompilesWithoutAWord(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, place(dir, templateSeed))
+	ws, err := workspace.OpenDir(dir)
+	require.NoError(t, err)
+	defer ws.Close()
+	ctl, err := workflow.NewController(workflow.Config{})
+	require.NoError(t, err)
+	_, diagnostics, err := ctl.Compile(t.Context(), ws, nil)
+	require.NoError(t, err)
+	assert.Empty(t, diagnostics)
 }

@@ -1,4 +1,7 @@
-package validation
+// Package openjson decodes JSON objects into structs without losing what the
+// structs do not know: unknown keys, their order, values of a wrong form, and the
+// difference between absent, null and empty survive a round trip.
+package openjson
 
 import (
 	"bytes"
@@ -7,40 +10,43 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 )
 
-// members keeps of a JSON object what its Go struct cannot hold, so that writing
+// Members keeps of a JSON object what its Go struct cannot hold, so that writing
 // it back loses nothing: the order of the keys, keys that the struct does not
 // know, values of a wrong type, and nulls and empty strings as distinct from
 // absence.
-type members struct {
+type Members struct {
 	order  []string
 	kept   map[string]json.RawMessage // unknown keys and values that do not fit their field
 	blank  map[string]json.RawMessage // values that left their field zero, such as null and ""
 	whole  json.RawMessage            // set instead of all else when the value is no object
-	faults []fault
+	faults []Fault
 }
 
-// fault is one reason why an object does not say what its struct expects.
-type fault struct {
-	kind  faultKind
-	key   string // empty for the object as a whole
-	wants string
-	found string
+// Fault is one reason why an object does not say what its struct expects.
+type Fault struct {
+	Kind  FaultKind
+	Key   string // empty for the object as a whole
+	Wants string // of WrongType: the form that belongs here, such as "a list"
+	Found string // of WrongType: what stands here
 }
 
-type faultKind int
+// FaultKind says what is wrong.
+type FaultKind int
 
+// The kinds of faults.
 const (
-	faultType faultKind = iota
-	faultUnknown
-	faultDuplicate
+	WrongType FaultKind = iota
+	UnknownKey
+	DuplicateKey
 )
 
-// decode fills the struct that into points to. It keeps what does not fit as a
+// Decode fills the struct that into points to. It keeps what does not fit as a
 // fault and fails only on text that is not JSON.
-func (m *members) decode(data []byte, into any) error {
-	*m = members{}
+func (m *Members) Decode(data []byte, into any) error {
+	*m = Members{}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	start, err := dec.Token()
 	if err != nil {
@@ -48,7 +54,7 @@ func (m *members) decode(data []byte, into any) error {
 	}
 	if start != json.Delim('{') {
 		m.whole = bytes.Clone(data)
-		m.faults = append(m.faults, fault{kind: faultType, wants: "an object", found: jsonKind(data)})
+		m.faults = append(m.faults, Fault{Kind: WrongType, Wants: "an object", Found: KindOf(data)})
 		return nil
 	}
 	fields := fieldsOf(into)
@@ -67,7 +73,7 @@ func (m *members) decode(data []byte, into any) error {
 			return err
 		}
 		if seen[key] {
-			m.faults = append(m.faults, fault{kind: faultDuplicate, key: key})
+			m.faults = append(m.faults, Fault{Kind: DuplicateKey, Key: key})
 			m.forget(key)
 		} else {
 			m.order = append(m.order, key)
@@ -78,13 +84,37 @@ func (m *members) decode(data []byte, into any) error {
 	return nil
 }
 
+// Faults are what Decode found wrong, in the order of the text.
+func (m *Members) Faults() []Fault { return m.faults }
+
+// Whole is the value as it was when it was no object, else nil.
+func (m *Members) Whole() json.RawMessage { return m.whole }
+
+// Kept is the text of a key that the struct does not know or whose value does not
+// fit its field; nil when there is none.
+func (m *Members) Kept(key string) json.RawMessage { return m.kept[key] }
+
+// Blank is the text of a key whose value leaves its field zero, such as null and
+// ""; nil when there is none.
+func (m *Members) Blank(key string) json.RawMessage { return m.blank[key] }
+
+// Keys are the keys that a struct knows, given a pointer to it.
+func Keys(ptr any) []string {
+	fields := fieldsOf(ptr)
+	keys := make([]string, len(fields))
+	for i, f := range fields {
+		keys[i] = f.name
+	}
+	return keys
+}
+
 // forget drops an earlier value of a key that comes again: the last one counts.
-func (m *members) forget(key string) {
+func (m *Members) forget(key string) {
 	delete(m.kept, key)
 	delete(m.blank, key)
 }
 
-func (m *members) take(fields []field, key string, raw json.RawMessage) {
+func (m *Members) take(fields []field, key string, raw json.RawMessage) {
 	for _, f := range fields {
 		if f.name != key {
 			continue
@@ -93,7 +123,7 @@ func (m *members) take(fields []field, key string, raw json.RawMessage) {
 		if err := f.set(raw); err != nil {
 			f.value.SetZero()
 			m.keep(key, raw)
-			m.faults = append(m.faults, fault{kind: faultType, key: key, wants: wanted(f.value.Type()), found: jsonKind(raw)})
+			m.faults = append(m.faults, Fault{Kind: WrongType, Key: key, Wants: wanted(f.value.Type()), Found: KindOf(raw)})
 			return
 		}
 		if f.value.IsZero() {
@@ -105,18 +135,18 @@ func (m *members) take(fields []field, key string, raw json.RawMessage) {
 		return
 	}
 	m.keep(key, raw)
-	m.faults = append(m.faults, fault{kind: faultUnknown, key: key})
+	m.faults = append(m.faults, Fault{Kind: UnknownKey, Key: key})
 }
 
-func (m *members) keep(key string, raw json.RawMessage) {
+func (m *Members) keep(key string, raw json.RawMessage) {
 	if m.kept == nil {
 		m.kept = map[string]json.RawMessage{}
 	}
 	m.kept[key] = raw
 }
 
-// encode writes the struct that from points to, with all that decode has kept.
-func (m *members) encode(from any) ([]byte, error) {
+// Encode writes the struct that from points to, with all that Decode has kept.
+func (m *Members) Encode(from any) ([]byte, error) {
 	if m.whole != nil {
 		return m.whole, nil
 	}
@@ -158,10 +188,10 @@ var errNotANumber = errors.New("not a number")
 // set decodes one value; null leaves the field as it is. It is stricter than
 // encoding/json in one place: a quoted number is no number.
 func (f field) set(raw json.RawMessage) error {
-	if jsonKind(raw) == "null" {
+	if KindOf(raw) == "null" {
 		return nil
 	}
-	if f.value.Type() == reflect.TypeFor[json.Number]() && jsonKind(raw) == "a string" {
+	if f.value.Type() == reflect.TypeFor[json.Number]() && KindOf(raw) == "a string" {
 		return errNotANumber
 	}
 	return json.Unmarshal(raw, f.value.Addr().Interface())
@@ -243,8 +273,8 @@ func wanted(t reflect.Type) string {
 	}
 }
 
-// jsonKind names what kind of value a JSON text starts.
-func jsonKind(raw []byte) string {
+// KindOf names what kind of value a JSON text starts.
+func KindOf(raw []byte) string {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
 		return "nothing"
@@ -261,6 +291,18 @@ func jsonKind(raw []byte) string {
 	case 'n':
 		return "null"
 	default:
-		return fmt.Sprintf("the number %s", excerpt(string(raw), 40))
+		return fmt.Sprintf("the number %s", Excerpt(string(raw), 40))
 	}
+}
+
+// Excerpt cuts a text to a number of bytes, at a whole character.
+func Excerpt(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	cut := limit
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "…"
 }

@@ -1,0 +1,274 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/treadle-dev/treadle/workspace"
+)
+
+// DefaultOffloadTokens is the size, in tokens, above which tool output goes to a
+// file. The figure is that of the systems whose workflows Treadle runs: large
+// enough for an ordinary page or listing, small enough that a model with a window
+// of 128,000 tokens survives ten of them.
+const DefaultOffloadTokens = 10_000
+
+// bytesPerToken is the usual rule of thumb for English text and for code: model
+// vendors give about four characters a token. Text in other scripts takes more
+// tokens a byte, so an estimate by it is a floor.
+const bytesPerToken = 4
+
+// EstimateTokens estimates the tokens of a text of n bytes, rounded up, at four
+// bytes a token. It needs no tokenizer and is the same for every model.
+func EstimateTokens(n int) int64 { return (int64(n) + bytesPerToken - 1) / bytesPerToken }
+
+// Offload keeps large tool output out of the conversation: it goes to a file, and
+// the model gets its head and tail, its size, and the way to look further, which
+// is the tool of [Offload.Tool].
+//
+// A host's limits are the fields; Storage is required. It is safe for concurrent
+// use.
+type Offload struct {
+	// Storage is where the files go. They are written [workspace.Lazy].
+	Storage workspace.Storage
+	// Folder is the name, in the storage, of the folder that holds them. It should
+	// be the offload's own: whatever lies in it can be read with the tool. Empty is
+	// "tool_output".
+	Folder string
+	// Threshold is the estimated size in tokens above which a result goes to a
+	// file; see [EstimateTokens]. 0 is [DefaultOffloadTokens].
+	Threshold int
+	// Show says how the model is told a file's name, for agents whose other tools
+	// know it by another, such as its local path. Nil shows the name in the
+	// storage.
+	Show func(name string) string
+}
+
+// OffloadedTool is the name of the tool that looks into offloaded output.
+const OffloadedTool = "search_large_output"
+
+const defaultOffloadFolder = "tool_output"
+
+func (o *Offload) folder() string {
+	if o.Folder == "" {
+		return defaultOffloadFolder
+	}
+	return o.Folder
+}
+
+// limit is the threshold in bytes.
+func (o *Offload) limit() int {
+	if o.Threshold <= 0 {
+		return DefaultOffloadTokens * bytesPerToken
+	}
+	return o.Threshold * bytesPerToken
+}
+
+// previewBytes is how much of a text the model sees, half the threshold's number
+// in characters: an eighth of what would have been let through.
+func (o *Offload) previewBytes() int { return max(o.limit()/(2*bytesPerToken), 16) }
+
+func (o *Offload) shown(name string) string {
+	if o.Show == nil {
+		return name
+	}
+	return o.Show(name)
+}
+
+// Result returns what the model is to see of a tool's result: the result itself
+// when it is small, else one whose text is in a file. The given result is not
+// changed. Media parts stay as they are. A structured result that repeats the text
+// is dropped with it; one of its own gets its own file.
+//
+// The file's name depends on the key and the content alone, so that a call that is
+// repeated writes the same file again. The key is the call's position, see
+// [ToolCall.Key]. Errors are those of the storage.
+func (o *Offload) Result(ctx context.Context, key string, result *ToolResult) (*ToolResult, error) {
+	text := partsText(result.Content)
+	largeText := len(text) > o.limit()
+	largeStructured := len(result.Structured) > o.limit()
+	if !largeText && !largeStructured {
+		return result, nil
+	}
+	small := *result
+	if largeText {
+		preview, err := o.put(ctx, key, text)
+		if err != nil {
+			return nil, err
+		}
+		small.Content = replaceText(result.Content, preview)
+		if len(result.Structured) > 0 && sameJSON(text, result.Structured) {
+			small.Structured, largeStructured = nil, false
+		}
+	}
+	if largeStructured {
+		preview, err := o.put(ctx, key+"/structured", string(result.Structured))
+		if err != nil {
+			return nil, err
+		}
+		small.Structured = nil
+		// The model has seen the content alone; now it is told of both.
+		small.Content = append(small.Content[:len(small.Content):len(small.Content)], Part{Type: PartText, Text: preview})
+	}
+	return &small, nil
+}
+
+// replaceText puts one text where the first text was and leaves the others out.
+func replaceText(parts []Part, text string) []Part {
+	replaced := make([]Part, 0, len(parts))
+	done := false
+	for _, p := range parts {
+		switch {
+		case p.Type != PartText:
+			replaced = append(replaced, p)
+		case !done:
+			done = true
+			replaced = append(replaced, Part{Type: PartText, Text: text})
+		}
+	}
+	return replaced
+}
+
+func sameJSON(text string, structured json.RawMessage) bool {
+	var a, b bytes.Buffer
+	return json.Compact(&a, []byte(text)) == nil && json.Compact(&b, structured) == nil && bytes.Equal(a.Bytes(), b.Bytes())
+}
+
+// put writes the file and returns the preview.
+func (o *Offload) put(ctx context.Context, key, text string) (string, error) {
+	isJSON := looksLikeJSON(text)
+	content, indented := text, false
+	if isJSON {
+		content, indented = readableJSON(text)
+	}
+	name := o.folder() + "/" + offloadName(key, text, isJSON)
+	if err := o.Storage.WriteFile(ctx, name, []byte(content), workspace.Lazy); err != nil {
+		return "", fmt.Errorf("keep the large output of %s: %w", key, err)
+	}
+	return o.preview(o.shown(name), text, content, isJSON, indented), nil
+}
+
+func (o *Offload) preview(path, text, content string, isJSON, indented bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[This output is too large to show: %d bytes, about %d tokens. All of it is in the file\n%s\n(%d lines", len(text), EstimateTokens(len(text)), path, countLines(content))
+	switch {
+	case indented:
+		b.WriteString(" of JSON, indented for reading")
+	case isJSON:
+		b.WriteString(" of JSON")
+	}
+	fmt.Fprintf(&b, "). Look into it with %s: operation \"read\" for a range of lines, \"search\" for a regular expression", OffloadedTool)
+	if isJSON {
+		b.WriteString(", \"query\" for a JSONPath")
+	}
+	size := o.previewBytes()
+	head, tail := headTail(content, size)
+	fmt.Fprintf(&b, ".]\n[First %d bytes]\n%s\n[%d bytes left out]\n[Last %d bytes]\n%s", len(head), head, len(content)-len(head)-len(tail), len(tail), tail)
+	return b.String()
+}
+
+// headTail cuts a text to its first three quarters of size bytes and its last
+// quarter, between characters. The text is longer than size.
+func headTail(text string, size int) (head, tail string) {
+	h := min(size*3/4, len(text))
+	for h > 0 && h < len(text) && !utf8.RuneStart(text[h]) {
+		h--
+	}
+	t := max(len(text)-size/4, h)
+	for t < len(text) && !utf8.RuneStart(text[t]) {
+		t++
+	}
+	return text[:h], text[t:]
+}
+
+func countLines(text string) int {
+	n := strings.Count(text, "\n")
+	if !strings.HasSuffix(text, "\n") {
+		n++
+	}
+	return n
+}
+
+func looksLikeJSON(text string) bool {
+	trimmed := strings.TrimSpace(text)
+	return trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid([]byte(trimmed))
+}
+
+// readableJSON indents JSON, so that it has lines to read and to search by. What
+// is nested so deeply that it would grow beyond reason stays as it is.
+func readableJSON(text string) (content string, indented bool) {
+	const indent, growth = "  ", 4
+	if indentedSize(text, len(indent)) > growth*len(text) {
+		return text, false
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, []byte(strings.TrimSpace(text)), "", indent) != nil {
+		return text, false
+	}
+	return b.String(), b.String() != text
+}
+
+// indentedSize is an upper bound of the size of valid JSON after indenting.
+func indentedSize(text string, indent int) int {
+	size, depth, inString := 0, 0, false
+	for i := 0; i < len(text); i++ {
+		size++
+		switch c := text[i]; {
+		case inString:
+			switch c {
+			case '\\':
+				size++
+				i++
+			case '"':
+				inString = false
+			}
+		case c == '"':
+			inString = true
+		case c == '{' || c == '[':
+			depth++
+			size += 1 + depth*indent
+		case c == '}' || c == ']':
+			depth--
+			size += 1 + depth*indent
+		case c == ',':
+			size += 1 + depth*indent
+		case c == ':':
+			size++
+		}
+	}
+	return size
+}
+
+const maxOffloadName = 100
+
+// offloadName is the name of a file: the readable part of the key, and a hash of
+// key and content that keeps different outputs apart.
+func offloadName(key, text string, isJSON bool) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d\n%s%s", len(key), key, text)
+	readable := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+			return r
+		}
+		return '-'
+	}, key)
+	if len(readable) > maxOffloadName {
+		readable = readable[len(readable)-maxOffloadName:]
+	}
+	readable = strings.Trim(readable, "-")
+	if readable == "" {
+		readable = "output"
+	}
+	ext := "txt"
+	if isJSON {
+		ext = "json"
+	}
+	return fmt.Sprintf("%s-%s.%s", readable, hex.EncodeToString(h.Sum(nil))[:16], ext)
+}

@@ -1,0 +1,2 @@
+// Package treadle holds the documentation of the module.
+package treadle
