@@ -30,7 +30,7 @@ var dependencies = []dependency{
 	{module: "github.com/landlock-lsm/go-landlock", why: "the sandbox's inner wall; must not run in the host process", only: []string{"internal/sandbox/helper"}},
 	{module: "github.com/invopop/jsonschema", why: "JSON Schemas out of Go types", only: []string{"agent", "schemas"}},
 	{module: "github.com/santhosh-tekuri/jsonschema", why: "checking values against JSON Schemas", only: []string{"agent", "validation"}},
-	{module: "github.com/theory/jsonpath", why: "RFC 9535 paths in validation schemas", only: []string{"validation"}},
+	{module: "github.com/theory/jsonpath", why: "RFC 9535 paths: in validation schemas, and to look into offloaded results", only: []string{"agent", "validation"}},
 	{module: "github.com/gofrs/flock", why: "file locks", only: []string{"workspace"}},
 	{module: "github.com/google/renameio", why: "atomic file replacement", only: []string{"workspace"}},
 	{module: "github.com/robfig/cron", why: "schedules", only: []string{"workflow", "pulse"}},

@@ -132,7 +132,7 @@ func (a arrows) check(from, to string) error {
 	case src.room != "" && src.room == dst.room:
 		return nil
 	case forTests(to, dst):
-		return a.checkKit(from, to, src, dst, refuse)
+		return checkKit(from, src, dst, refuse)
 	case dst.level == levelRoof:
 		return refuse("nothing stands on the roof")
 	case dst.level == levelLeaf:
@@ -141,13 +141,13 @@ func (a arrows) check(from, to string) error {
 		}
 		return nil
 	case dst.level == levelCellar:
-		return a.checkCellar(from, to, src, refuse)
+		return a.checkCellar(to, src, refuse)
 	}
 	return checkFloor(src, dst, to, refuse)
 }
 
 // checkKit judges an import of a package for tests.
-func (a arrows) checkKit(from, to string, src, dst place, refuse func(string) error) error {
+func checkKit(from string, src, dst place, refuse func(string) error) error {
 	switch {
 	case !forTests(from, src):
 		return refuse("only tests and packages for tests import a package for tests")
@@ -163,7 +163,7 @@ func (a arrows) checkKit(from, to string, src, dst place, refuse func(string) er
 
 // checkCellar judges an import of a cellar package. Floor 1 may use only what stands on
 // nothing: a cellar package that leads back to a floor would close a circle of layers.
-func (a arrows) checkCellar(from, to string, src place, refuse func(string) error) error {
+func (a arrows) checkCellar(to string, src place, refuse func(string) error) error {
 	isFirst := src.level == levelFloor && src.floor == 1
 	if !isFirst {
 		return nil

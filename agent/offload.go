@@ -42,7 +42,8 @@ type Offload struct {
 	// "tool_output".
 	Folder string
 	// Threshold is the estimated size in tokens above which a result goes to a
-	// file; see [EstimateTokens]. 0 is [DefaultOffloadTokens].
+	// file; see [EstimateTokens]. 0 is [DefaultOffloadTokens]; the least is 250, so
+	// that the explanations around a preview fit.
 	Threshold int
 	// Show says how the model is told a file's name, for agents whose other tools
 	// know it by another, such as its local path. Nil shows the name in the
@@ -53,7 +54,10 @@ type Offload struct {
 // OffloadedTool is the name of the tool that looks into offloaded output.
 const OffloadedTool = "search_large_output"
 
-const defaultOffloadFolder = "tool_output"
+const (
+	defaultOffloadFolder = "tool_output"
+	minOffloadTokens     = 250
+)
 
 func (o *Offload) folder() string {
 	if o.Folder == "" {
@@ -67,12 +71,12 @@ func (o *Offload) limit() int {
 	if o.Threshold <= 0 {
 		return DefaultOffloadTokens * bytesPerToken
 	}
-	return o.Threshold * bytesPerToken
+	return max(o.Threshold, minOffloadTokens) * bytesPerToken
 }
 
 // previewBytes is how much of a text the model sees, half the threshold's number
 // in characters: an eighth of what would have been let through.
-func (o *Offload) previewBytes() int { return max(o.limit()/(2*bytesPerToken), 16) }
+func (o *Offload) previewBytes() int { return o.limit() / (2 * bytesPerToken) }
 
 func (o *Offload) shown(name string) string {
 	if o.Show == nil {
@@ -176,15 +180,29 @@ func (o *Offload) preview(path, text, content string, isJSON, indented bool) str
 // headTail cuts a text to its first three quarters of size bytes and its last
 // quarter, between characters. The text is longer than size.
 func headTail(text string, size int) (head, tail string) {
-	h := min(size*3/4, len(text))
-	for h > 0 && h < len(text) && !utf8.RuneStart(text[h]) {
-		h--
+	h := runeStart(text, size*3/4)
+	return text[:h], text[max(runeStart(text, len(text)-size/4), h):]
+}
+
+// runeStart is the last position at or before n where a character begins.
+func runeStart(text string, n int) int {
+	if n >= len(text) {
+		return len(text)
 	}
-	t := max(len(text)-size/4, h)
-	for t < len(text) && !utf8.RuneStart(text[t]) {
-		t++
+	for at := n; at > max(n-utf8.UTFMax, 0); at-- {
+		if utf8.RuneStart(text[at]) {
+			return at
+		}
 	}
-	return text[:h], text[t:]
+	return max(n, 0) // not UTF-8, or the beginning
+}
+
+// clip cuts a text to at most n bytes, and marks that it did.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return text[:runeStart(text, n)] + "…"
 }
 
 func countLines(text string) int {

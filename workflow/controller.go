@@ -197,17 +197,15 @@ func (c *Controller) recallOptions(ctx context.Context, ws *workspace.Workspace,
 	if err := c.checkRun(ctx, ws, (*opts).Run); err != nil {
 		return err
 	}
+	recorded, err := c.recordedRun(ctx, ws, (*opts).Run)
+	if err != nil || recorded == nil {
+		return err
+	}
 	if len((*opts).Variables) > 0 {
 		return fmt.Errorf("%s: variables are given when a run starts, not when it is resumed", (*opts).Run)
 	}
-	recorded, err := c.recordedRun(ctx, ws, (*opts).Run)
-	if err != nil {
-		return err
-	}
 	recalled := **opts
-	if recorded != nil {
-		recalled.Variables = recorded.Variables
-	}
+	recalled.Variables = recorded.Variables
 	*opts = &recalled
 	return nil
 }

@@ -86,7 +86,8 @@ func (p *Program) NewState() *State {
 
 // Next folds an event into the state and appends what is to be done to out. It is
 // deterministic: it knows no clock, disk, network or map order. An event of a
-// token that is not live changes nothing.
+// token that is not live changes nothing, nor does taking up one that has not
+// failed.
 func (p *Program) Next(s *State, ev Event, out []Command) []Command {
 	if s.finished && ev.Kind != EventLost {
 		return out
@@ -102,6 +103,9 @@ func (p *Program) Next(s *State, ev Event, out []Command) []Command {
 		return out
 	}
 	n := p.nodes[t.node]
+	if takesUp := ev.Kind == EventRetry || ev.Kind == EventRedo; takesUp != t.failed {
+		return out
+	}
 	switch ev.Kind {
 	case EventCompleted:
 		s.release(ev.Token)

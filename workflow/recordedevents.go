@@ -59,7 +59,10 @@ func knownRun(ctx context.Context, st workspace.Storage, folder string) error {
 }
 
 // recorded turns records into events.
-type recorded struct{ id string }
+type recorded struct {
+	id        string
+	completed bool
+}
 
 // event returns nil for records that tell nobody anything.
 func (r *recorded) event(rec *journal.Record) (*RunEvent, error) {
@@ -74,8 +77,8 @@ func (r *recorded) event(rec *journal.Record) (*RunEvent, error) {
 		r.id, ev.Kind = record.RunID, RunStarted
 		return ev, err
 	case journal.KindOwner:
-		if r.id == "" {
-			return nil, nil // the first owner starts the run
+		if r.id == "" || r.completed {
+			return nil, nil // the first owner starts the run, and one after its completion is refused
 		}
 		ev.Kind = RunResumed
 	case recordStarted:
@@ -91,6 +94,7 @@ func (r *recorded) event(rec *journal.Record) (*RunEvent, error) {
 		var record endRecord
 		err := decode(rec, &record)
 		ev.Kind, ev.Status, ev.Error = RunEnded, record.Status, record.Error
+		r.completed = record.Status == StatusCompleted
 		return ev, err
 	case journal.KindNote:
 		return failedAttempt(ev, rec)

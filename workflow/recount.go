@@ -63,6 +63,9 @@ func (a *account) add(rec *journal.Record) error {
 		}
 		s.RunID, s.Revision, s.StartedAt, a.group = record.RunID, record.Revision, rec.Time, record.Group
 	case journal.KindOwner:
+		if s.Status == StatusCompleted {
+			break // opened to be refused: completed is final
+		}
 		s.Status, s.Error, s.CompletedAt, s.DurationMS = StatusRunning, "", nil, nil
 	case recordStarted:
 		s.NextStep = step

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/treadle-dev/treadle/agent"
@@ -239,31 +240,32 @@ func (r *regularVisit) check(ctx context.Context, attempt int, name string) (*ch
 	return result, scope.Note(name+"/validation", data)
 }
 
-// validate checks the declared outputs, then the schema.
+// validate checks that the declared outputs are there, then the schema.
 func (r *regularVisit) validate(ctx context.Context, result *checked) error {
 	sc := r.sc
 	workDir := sc.run.layout.Work(sc.leaf.key)
-	if sc.step.checker != nil {
-		report, err := sc.step.checker.Check(ctx, sc.run.ws.Storage(), workDir)
-		if err != nil {
-			return err
-		}
-		result.Report, result.Passed = report, report.OverallPass
-		if !report.OverallPass {
-			result.Feedback = report.Feedback()
-		}
-	}
+	var feedback []string
 	for _, output := range sc.step.Base().ContextOutput {
 		there, err := exists(ctx, sc.run.ws.Storage(), workDir+"/"+output)
 		if err != nil {
 			return err
 		}
 		if !there {
-			result.Passed = false
-			result.Feedback += fmt.Sprintf("\nThe output file %s does not exist.", sc.toolPath(workDir+"/"+output))
+			feedback = append(feedback, fmt.Sprintf("The output file %s does not exist.", sc.toolPath(workDir+"/"+output)))
 		}
 	}
-	result.Feedback = sc.run.ctl.redactor.Text(result.Feedback)
+	if sc.step.checker != nil {
+		report, err := sc.step.checker.Check(ctx, sc.run.ws.Storage(), workDir)
+		if err != nil {
+			return err
+		}
+		result.Report = report
+		if !report.OverallPass {
+			feedback = append(feedback, report.Feedback())
+		}
+	}
+	result.Passed = len(feedback) == 0
+	result.Feedback = sc.run.ctl.redactor.Text(strings.Join(feedback, "\n\n"))
 	return nil
 }
 

@@ -279,6 +279,7 @@ func TestAFollowingReaderEndsWithItsContext(t *testing.T) {
 	run, err := b.ctl.Start(t.Context(), b.ws, nil)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	var last error
 	for ev, err := range run.Events(ctx, workflow.FromStart) {
 		if last = err; ev.Kind == workflow.StepStarted {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -289,6 +290,9 @@ func (w *walk) reopen(record reopenRecord) {
 	w.finished, w.failure = false, false
 	if record.Reason == reopenLost {
 		w.pending, w.failed = w.pending[:0], w.failed[:0]
+		if i := slices.Index(w.completed, record.Step); i >= 0 {
+			w.completed = w.completed[:i]
+		}
 		w.next(Event{Kind: EventLost, Step: int(w.run.program.byID[record.Step])}, false)
 		return
 	}

@@ -64,7 +64,14 @@ type pendingCall struct {
 	id        string
 	name      string
 	arguments strings.Builder
-	extras    object
+	extras    extrasMerge
+}
+
+// open reports whether the arguments so far are the beginning of an object. The
+// last letter is looked at first, since this is asked for every piece.
+func (p *pendingCall) open() bool {
+	arguments := strings.TrimSpace(p.arguments.String())
+	return !strings.HasSuffix(arguments, "}") || !json.Valid([]byte(arguments))
 }
 
 func (m *callMerge) add(f fragment, started func(name string)) {
@@ -85,10 +92,7 @@ func (m *callMerge) add(f fragment, started func(name string)) {
 	}
 	call.arguments.WriteString(f.arguments)
 	for key, value := range f.extras {
-		if call.extras == nil {
-			call.extras = object{}
-		}
-		call.extras[key] = mergeExtra(call.extras[key], value)
+		call.extras.add(key, value)
 	}
 }
 
@@ -115,12 +119,10 @@ func (m *callMerge) target(f fragment) *pendingCall {
 		}
 		return nil
 	}
-	open := !json.Valid([]byte(last.arguments.String()))
 	blank := strings.TrimSpace(last.arguments.String()) == ""
 	newID := f.id != "" && last.id != "" && f.id != last.id
-	sameName := f.name == last.name
 	switch {
-	case blank && newID, !sameName, !open:
+	case blank && newID, f.name != last.name, !last.open():
 		return nil
 	}
 	return last
@@ -163,7 +165,7 @@ func (m *callMerge) result(prefix string, specs []agent.ToolSpec) []agent.ToolCa
 	var calls []agent.ToolCall
 	used := map[string]bool{}
 	for i, p := range pending {
-		call := agent.ToolCall{ID: p.id, Name: p.name, Extra: p.extras}
+		call := agent.ToolCall{ID: p.id, Name: p.name, Extra: p.extras.result()}
 		for n := i; call.ID == "" || used[call.ID]; n++ {
 			call.ID = fmt.Sprintf("call_%s_%d", prefix, n)
 		}

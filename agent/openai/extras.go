@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 )
 
 // isExtra reports whether a field of a message is the provider's own. The rest is
@@ -17,72 +18,138 @@ func isExtra(key string) bool {
 	return true
 }
 
-// mergeExtra joins the pieces of a provider's own field as they stream in: text
+// extrasMerge joins the pieces of a provider's own fields as they stream in: text
 // is continued, objects are merged, lists of numbered entries are merged entry by
-// entry.
-func mergeExtra(into, from json.RawMessage) json.RawMessage {
-	from = compact(from)
-	switch {
-	case isNull(into):
-		if list := asList(from); list != nil {
-			return encode(mergeEntries(nil, list), from)
-		}
-		return from
-	case isNull(from):
-		return into
-	}
-	switch {
-	case into[0] == '"' && from[0] == '"':
-		return encode(text(into)+text(from), into)
-	case into[0] == '{' && from[0] == '{':
-		merged := asObject(into)
-		for key, value := range asObject(from) {
-			// Inside an object only whole values are known to arrive.
-			if !isNull(value) {
-				merged[key] = value
-			}
-		}
-		return encode(merged, into)
-	case into[0] == '[' && from[0] == '[':
-		return encode(mergeEntries(asList(into), asList(from)), into)
-	}
-	return from
+// entry. Pieces of text are kept apart until the end, since a long reasoning
+// arrives in tens of thousands of them.
+type extrasMerge map[string]*extraMerge
+
+type extraMerge struct {
+	kind    byte // the first byte of the JSON value
+	text    strings.Builder
+	fields  object
+	entries []*entryMerge
+	raw     json.RawMessage
 }
 
-// mergeEntries joins streamed entries, such as reasoning details: an entry with
-// the index and type of the last one continues it.
-func mergeEntries(entries, more []json.RawMessage) []json.RawMessage {
-	for _, entry := range more {
-		if n := len(entries); n > 0 && continues(asObject(entries[n-1]), asObject(entry)) {
-			entries[n-1] = joinEntry(asObject(entries[n-1]), asObject(entry))
+// entryMerge is one entry of a list; texts are its fields that are continued.
+type entryMerge struct {
+	fields object
+	texts  map[string]*strings.Builder
+	raw    json.RawMessage // an entry that is no object
+}
+
+func (m *extrasMerge) add(key string, raw json.RawMessage) {
+	raw = compact(raw)
+	if isNull(raw) {
+		return
+	}
+	if *m == nil {
+		*m = extrasMerge{}
+	}
+	extra := (*m)[key]
+	if extra == nil || extra.kind != raw[0] {
+		extra = &extraMerge{kind: raw[0]}
+		(*m)[key] = extra
+	}
+	switch extra.kind {
+	case '"':
+		extra.text.WriteString(text(raw))
+	case '{':
+		extra.fields = overlay(extra.fields, asObject(raw))
+	case '[':
+		for _, entry := range asList(raw) {
+			extra.addEntry(entry)
+		}
+	default:
+		extra.raw = raw
+	}
+}
+
+// result is what was put together, or nil for nothing.
+func (m extrasMerge) result() object {
+	if len(m) == 0 {
+		return nil
+	}
+	all := object{}
+	for key, extra := range m {
+		all[key] = extra.result()
+	}
+	return all
+}
+
+func (e *extraMerge) result() json.RawMessage {
+	switch e.kind {
+	case '"':
+		return encode(e.text.String(), nil)
+	case '{':
+		return encode(e.fields, nil)
+	case '[':
+		list := make([]json.RawMessage, 0, len(e.entries))
+		for _, entry := range e.entries {
+			list = append(list, entry.result())
+		}
+		return encode(list, nil)
+	}
+	return e.raw
+}
+
+// addEntry takes an entry of a streamed list, such as reasoning details: with the
+// index and type of the last one it continues that.
+func (e *extraMerge) addEntry(raw json.RawMessage) {
+	fields := asObject(raw)
+	if fields == nil {
+		e.entries = append(e.entries, &entryMerge{raw: raw})
+		return
+	}
+	var last *entryMerge
+	if n := len(e.entries); n > 0 {
+		last = e.entries[n-1]
+	}
+	if last == nil || last.fields == nil || isNull(fields["index"]) ||
+		string(last.fields["index"]) != string(fields["index"]) || text(last.fields["type"]) != text(fields["type"]) {
+		last = &entryMerge{texts: map[string]*strings.Builder{}}
+		e.entries = append(e.entries, last)
+	}
+	for _, key := range [...]string{"text", "summary", "data", "thinking"} {
+		raw := fields[key]
+		if isNull(raw) || raw[0] != '"' {
 			continue
 		}
-		entries = append(entries, entry)
-	}
-	return entries
-}
-
-func continues(last, next object) bool {
-	if last == nil || next == nil || isNull(next["index"]) {
-		return false
-	}
-	return string(last["index"]) == string(next["index"]) && text(last["type"]) == text(next["type"])
-}
-
-func joinEntry(into, from object) json.RawMessage {
-	for key, value := range from {
-		switch key {
-		case "text", "summary", "data", "thinking":
-			if !isNull(into[key]) && !isNull(value) {
-				into[key] = encode(text(into[key])+text(value), into[key])
-				continue
-			}
+		if last.texts[key] == nil {
+			last.texts[key] = &strings.Builder{}
 		}
-		if !isNull(value) {
+		last.texts[key].WriteString(text(raw))
+		delete(fields, key)
+	}
+	last.fields = overlay(last.fields, fields)
+}
+
+func (e *entryMerge) result() json.RawMessage {
+	if e.fields == nil {
+		return e.raw
+	}
+	all := object{}
+	for key, value := range e.fields {
+		all[key] = value
+	}
+	for key, joined := range e.texts {
+		all[key] = encode(joined.String(), nil)
+	}
+	return encode(all, nil)
+}
+
+// overlay sets the fields that have a value. Null in the first piece stays.
+func overlay(into, from object) object {
+	if into == nil {
+		into = object{}
+	}
+	for key, value := range from {
+		if _, has := into[key]; !has || !isNull(value) {
 			into[key] = value
 		}
 	}
-	return encode(into, nil)
+	return into
 }
 
 func encode(v any, otherwise json.RawMessage) json.RawMessage {

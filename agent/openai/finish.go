@@ -28,7 +28,7 @@ func (m *replyMerge) response(req *agent.Request) *agent.Response {
 		resp.Message.Content = append(resp.Message.Content, agent.Text(choice.refusal.String())...)
 	}
 	resp.Message.ToolCalls = choice.calls.result(strconv.Itoa(len(req.Messages)), req.Tools)
-	resp.Message.Extra = choice.extras
+	resp.Message.Extra = choice.extras.result()
 	resp.Finish = choice.reason()
 	return resp
 }

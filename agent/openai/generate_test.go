@@ -3,8 +3,10 @@ package openai_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -320,4 +322,45 @@ func TestTheEnvironmentDescribesTheEndpoint(t *testing.T) {
 	require.ErrorContains(t, err, "http://")
 	_, err = openai.FromEnv(env(map[string]string{"OPENAI_API_KEY": "k"}))
 	require.NoError(t, err)
+}
+
+// It is not parallel, because it sets the environment of the process.
+func TestOnlyTheConfigurationCountsAndNotTheProcessEnvironment(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "from-the-environment")
+	t.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1")
+	t.Setenv("OPENAI_ORG_ID", "org-from-the-environment")
+	s := openaitest.Start(t, func(openaitest.Request) openaitest.Reply { return openaitest.Text("ok", 1, 1) })
+	_, err := at(t, s).Generate(t.Context(), ask(), nil)
+	require.NoError(t, err)
+	sent := s.Requests()[0].Header
+	assert.Empty(t, sent.Get("Authorization"))
+	assert.Empty(t, sent.Get("OpenAI-Organization"))
+}
+
+func TestAHeaderOfTheConfigurationWins(t *testing.T) {
+	t.Parallel()
+	s := openaitest.Start(t, func(openaitest.Request) openaitest.Reply { return openaitest.Text("ok", 1, 1) })
+	_, err := at(t, s, func(c *openai.Config) {
+		c.APIKey, c.Headers = "key", map[string]string{"authorization": "Custom token", "User-Agent": "host/1"}
+	}).Generate(t.Context(), ask(), nil)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"Custom token"}, s.Requests()[0].Header.Values("Authorization"))
+	assert.Equal(t, "host/1", s.Requests()[0].Header.Get("User-Agent"))
+}
+
+func TestManyCallsAtOnceDoNotMix(t *testing.T) {
+	t.Parallel()
+	s := openaitest.Start(t, func(r openaitest.Request) openaitest.Reply { return openaitest.Text(r.Last().Content, 1, 1) })
+	llm := at(t, s)
+	var group sync.WaitGroup
+	for i := range 50 {
+		group.Go(func() {
+			want := fmt.Sprintf("message %d", i)
+			resp, err := llm.Generate(t.Context(), &agent.Request{Messages: []agent.Message{agent.UserMessage(want)}}, discard)
+			if assert.NoError(t, err) {
+				assert.Equal(t, want, resp.Message.ContentText())
+			}
+		})
+	}
+	group.Wait()
 }

@@ -28,7 +28,7 @@ type choiceMerge struct {
 	text    strings.Builder
 	refusal strings.Builder
 	calls   callMerge
-	extras  object
+	extras  extrasMerge
 }
 
 // add takes the next chunk. An error is what the provider reported in it.
@@ -138,11 +138,8 @@ func (c *choiceMerge) add(part object, whole bool, sink agent.Sink) {
 		c.calls.add(fragment{name: text(legacy["name"]), arguments: argumentText(legacy["arguments"])}, started)
 	}
 	for key, raw := range part {
-		if !isNull(raw) && isExtra(key) {
-			if c.extras == nil {
-				c.extras = object{}
-			}
-			c.extras[key] = mergeExtra(c.extras[key], raw)
+		if isExtra(key) {
+			c.extras.add(key, raw)
 		}
 	}
 }

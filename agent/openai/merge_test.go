@@ -62,16 +62,22 @@ func TestCallsAreToldApartHoweverTheServerNumbersThem(t *testing.T) {
 			`{"tool_calls":[{"index":0,"function":{"arguments":"{\"x\":1}"}}]}`), two[:1]},
 		"an entry that says nothing": {deltas(
 			`{"tool_calls":[{"index":0},{"index":1,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}]}`), two[:1]},
-		"no ids at all": {deltas(
-			`{"tool_calls":[{"function":{"name":"f","arguments":"{\"x\":1}"}}]}`,
-			`{"tool_calls":[{"function":{"name":"f","arguments":"{\"x\":2}"}}]}`),
-			calls("call_1_0", "f", `{"x":1}`, "call_1_1", "f", `{"x":2}`)},
-		"one id for two calls": {deltas(
-			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}},{"index":1,"id":"a","function":{"name":"f","arguments":"{\"x\":2}"}}]}`),
-			calls("a", "f", `{"x":1}`, "call_1_1", "f", `{"x":2}`)},
-		"the old function call": {deltas(
-			`{"function_call":{"name":"f","arguments":"{\"x\""}}`, `{"function_call":{"arguments":":1}"}}`),
-			calls("call_1_0", "f", `{"x":1}`)},
+		"no ids at all": {
+			deltas(
+				`{"tool_calls":[{"function":{"name":"f","arguments":"{\"x\":1}"}}]}`,
+				`{"tool_calls":[{"function":{"name":"f","arguments":"{\"x\":2}"}}]}`),
+			calls("call_1_0", "f", `{"x":1}`, "call_1_1", "f", `{"x":2}`),
+		},
+		"one id for two calls": {
+			deltas(
+				`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}},{"index":1,"id":"a","function":{"name":"f","arguments":"{\"x\":2}"}}]}`),
+			calls("a", "f", `{"x":1}`, "call_1_1", "f", `{"x":2}`),
+		},
+		"the old function call": {
+			deltas(
+				`{"function_call":{"name":"f","arguments":"{\"x\""}}`, `{"function_call":{"arguments":":1}"}}`),
+			calls("call_1_0", "f", `{"x":1}`),
+		},
 		"arguments as an object": {deltas(
 			`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}]}`), two[:1]},
 	} {
@@ -205,6 +211,24 @@ func TestStreamsEndTheirLinesInAnyWay(t *testing.T) {
 			wantReply(t, read(t, []byte(data)), "tea time", agent.FinishStop)
 		})
 	}
+}
+
+func TestALongReplyTakesTimeInProportion(t *testing.T) {
+	t.Parallel()
+	// Without care for it, each of these costs its square: minutes, not a moment.
+	const n = 20_000
+	piece := strings.Repeat("x", 100)
+	parts := []string{`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{\"a\":\""}}]}`}
+	for range n {
+		parts = append(parts, `{"content":"`+piece+`","reasoning":"`+piece+`","reasoning_details":[{"index":0,"text":"`+piece+`"}],`+
+			`"tool_calls":[{"index":0,"function":{"name":"f","arguments":"`+piece+`"}}]}`)
+	}
+	parts = append(parts, `{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"\"}"}}]}`)
+	resp := read(t, deltas(parts...)).response(t)
+	assert.Len(t, resp.Message.ContentText(), 100*n)
+	assert.Len(t, resp.Message.Extra["reasoning"], 100*n+2)
+	require.Len(t, resp.Message.ToolCalls, 1)
+	assert.Empty(t, resp.Message.ToolCalls[0].Invalid)
 }
 
 func TestAnySplitOfAStreamGivesTheSameResponse(t *testing.T) {

@@ -92,6 +92,8 @@ type scriptedReply struct {
 	Fail int             `json:"fail"` // an HTTP status
 }
 
+const modelKey = "test-key-0123456789"
+
 func startModel(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: model FILE")
@@ -110,6 +112,9 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 	asked, release := m.asked, m.release
 	server, err := openaitest.New(func(req openaitest.Request) openaitest.Reply {
 		asked <- struct{}{}
+		if req.Header.Get("Authorization") != "Bearer "+modelKey {
+			return openaitest.Reply{Status: 401, Message: "a wrong key"}
+		}
 		if req.N > len(replies) {
 			return openaitest.Reply{Status: 400, Message: "the script has no reply for this request"}
 		}
@@ -123,10 +128,9 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 		return r.reply()
 	})
 	ts.Check(err)
-	server.Key = "test-key-0123456789"
 	m.servers = append(m.servers, server)
 	ts.Setenv("OPENAI_BASE_URL", server.URL())
-	ts.Setenv("OPENAI_API_KEY", server.Key)
+	ts.Setenv("OPENAI_API_KEY", modelKey)
 	ts.Setenv("TREADLE_MODEL", "test-model")
 }
 
