@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -26,8 +27,15 @@ var (
 	// that its own model wrote. Unlike other refusals it may be tried again, with
 	// the provider's words told to the model.
 	ErrModelToolCall = errors.New("the provider refused the model's own tool call")
-	// ErrTurnLimit is what a [*TurnLimitError] matches.
-	ErrTurnLimit = errors.New("turn limit reached")
+	// ErrRefused is in a [ReplyError] whose model declined to answer.
+	ErrRefused = errors.New("the model refused")
+	// ErrContentFiltered is in a [ReplyError] that the provider's filter ended.
+	ErrContentFiltered = errors.New("the provider's content filter ended the reply")
+	// ErrOutputLimit is in a [ReplyError] after too many replies in a row that were
+	// cut by the limit of output tokens.
+	ErrOutputLimit = errors.New("the replies were cut by the output limit")
+	// ErrNoActiveAgent is what [Steering.Send] returns when no loop runs.
+	ErrNoActiveAgent = errors.New("no_active_agent: no agent is running that could take the message")
 )
 
 // ModelError is a failed model call.
@@ -74,18 +82,47 @@ func (e *ModelError) Error() string {
 
 func (e *ModelError) Unwrap() error { return e.Err }
 
-// TurnLimitError says that a loop ended at its turn limit with the model still
-// asking for tools.
-type TurnLimitError struct {
-	Limit int
+// ReplyError is a reply that is complete and ends the loop without an answer.
+type ReplyError struct {
+	Err    error  // ErrRefused, ErrContentFiltered or ErrOutputLimit
+	Text   string // what the model said
+	Result *Result
 }
 
-func (e *TurnLimitError) Error() string {
-	return fmt.Sprintf("the agent still asked for tools after %d turns; raise execution_max_turns or narrow the step", e.Limit)
+func (e *ReplyError) Error() string {
+	switch {
+	case errors.Is(e.Err, ErrOutputLimit):
+		return e.Err.Error() + " again and again; raise the output limit or ask for less at a time"
+	case e.Text != "":
+		return e.Err.Error() + ": " + clipText(e.Text, maxErrorText)
+	}
+	return e.Err.Error()
 }
 
-// Is reports whether target is [ErrTurnLimit].
-func (e *TurnLimitError) Is(target error) bool { return target == ErrTurnLimit }
+func (e *ReplyError) Unwrap() error { return e.Err }
+
+// TriesError says that a model call failed more than once and was given up. It
+// wraps the last failure.
+type TriesError struct {
+	Tries []FailedTry
+	Err   error
+}
+
+func (e *TriesError) Error() string {
+	return fmt.Sprintf("gave up after %d tries: %v", len(e.Tries), e.Err)
+}
+
+func (e *TriesError) Unwrap() error { return e.Err }
+
+// maxErrorText is how many bytes of foreign words an error quotes.
+const maxErrorText = 500
+
+func clipText(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}
 
 // SuspendError asks to leave the process while something outside is awaited,
 // such as a person's answer.

@@ -51,22 +51,6 @@ type Loop struct {
 	OnTool  func(turn, index int, record *ToolRecord)
 }
 
-// Reply is the journal's record of a model call.
-type Reply struct {
-	Response  Response  `json:"response"`
-	Provider  string    `json:"provider,omitempty"`
-	Model     string    `json:"model,omitempty"` // as asked for
-	StartedAt time.Time `json:"started_at"`
-	// DurationMS is the whole call in milliseconds; FirstTokenMS the time until
-	// the first piece arrived, 0 when the reply was not streamed.
-	DurationMS   int64 `json:"duration_ms"`
-	FirstTokenMS int64 `json:"first_token_ms,omitempty"`
-	// Key is the record's position in its loop. Replayed says that this process
-	// did not make the call. Neither is stored.
-	Key      string `json:"-"`
-	Replayed bool   `json:"-"`
-}
-
 // ToolRecord is the journal's record of a tool call.
 type ToolRecord struct {
 	Name       string     `json:"name"`

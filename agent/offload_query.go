@@ -15,10 +15,10 @@ import (
 // Bounds of a query. The JSONPath library cannot be interrupted, so what could
 // make its work grow faster than the file is refused beforehand.
 const (
-	maxQueryBytes  = 500
-	maxQueryFile   = 16 << 20
-	maxQueryDepth  = 64 // of the document: a place's path is as long as it is deep
-	maxQueryWidth  = 16 // selectors that match many nodes, multiplied over segments
+	maxQueryBytes   = 500
+	maxQueryFile    = 16 << 20
+	maxQueryDepth   = 64 // of the document: a place's path is as long as it is deep
+	maxQueryWidth   = 16 // selectors that match many nodes, multiplied over segments
 	maxQueryMatches = 200_000
 	maxQueriedText  = 2000
 )

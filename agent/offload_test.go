@@ -346,7 +346,7 @@ func TestAnyTextSurvivesOffloadingWithinTheBounds(t *testing.T) {
 			return
 		}
 		require.Less(rt, len(result.Text()), 1000, "what is shown is small")
-		require.Equal(rt, utf8.ValidString(text), utf8.ValidString(result.Text()))
+		require.True(rt, !utf8.ValidString(text) || utf8.ValidString(result.Text()))
 		again, err := o.Result(t.Context(), "k", result)
 		require.NoError(rt, err)
 		require.Equal(rt, result, again, "what is shown is not offloaded again")

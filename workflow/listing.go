@@ -30,8 +30,8 @@ type RunStanding struct {
 	// Holder is who drives the run now, as text for people. It is empty when nobody
 	// does, and may be for a moment after the start.
 	Holder string `json:"holder,omitempty"`
-	// Problem says why the run cannot be told in full, such as a damaged journal;
-	// the rest is then what comes before the damage.
+	// Problem says why the run cannot be told in full: a damaged journal, of which
+	// what comes before the damage is told, or a lock that cannot be tried.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -180,11 +180,14 @@ func (s *RunStanding) findHolder(ctx context.Context, st workspace.Storage, lock
 		return nil
 	}
 	held, holder, err := lockHolder(ctx, st, lock)
-	if err != nil {
-		return err
-	}
-	s.Holder = holder
-	if !held {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil: // the files may be readable and no more
+		s.Problem = fmt.Sprintf("whether a process drives the run cannot be told: %v", err)
+	case held:
+		s.Holder = holder
+	default:
 		s.Status = StatusInterrupted
 	}
 	return nil

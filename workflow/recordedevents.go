@@ -84,7 +84,10 @@ func (r *recorded) event(rec *journal.Record) (*RunEvent, error) {
 	case recordStarted:
 		ev.Kind = StepStarted
 	case recordOutcome:
-		ev.Kind = StepCompleted
+		var record outcomeRecord
+		err := decode(rec, &record)
+		ev.Kind, ev.Attempt = StepCompleted, record.Attempts
+		return ev, err
 	case recordFailure:
 		var record failureRecord
 		err := decode(rec, &record)

@@ -115,7 +115,7 @@ func (w *walk) runLeaf(l *leaf) error {
 	if err := w.complete(l, record); err != nil {
 		return err
 	}
-	w.run.emit(RunEvent{Kind: StepCompleted, Time: recorded, Step: l.step.id, Visit: l.visit})
+	w.run.emit(RunEvent{Kind: StepCompleted, Time: recorded, Step: l.step.id, Visit: l.visit, Attempt: record.Attempts})
 	w.project(recorded)
 	return nil
 }

@@ -101,7 +101,9 @@ func New(cfg Config) (*LLM, error) {
 	if cfg.MaxReplyBytes <= 0 {
 		cfg.MaxReplyBytes = defaultMaxReplyBytes
 	}
-	llm := &LLM{cfg: cfg, profile: profile, secrets: secretsOf(&cfg)}
+	secrets := secretsOf(&cfg)
+	cfg.BaseURL = base
+	llm := &LLM{cfg: cfg, profile: profile, secrets: secrets}
 	llm.client = newClient(&cfg, base, query)
 	return llm, nil
 }

@@ -364,3 +364,24 @@ func TestManyCallsAtOnceDoNotMix(t *testing.T) {
 	}
 	group.Wait()
 }
+
+func TestTheModelsOfTheEndpointAreListed(t *testing.T) {
+	t.Parallel()
+	s := openaitest.Start(t, func(openaitest.Request) openaitest.Reply { return openaitest.Reply{} })
+	ids, err := at(t, s).ListModels(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"test-model"}, ids)
+	locked := openaitest.Start(t, func(openaitest.Request) openaitest.Reply { return openaitest.Reply{} })
+	locked.Key = "right"
+	_, err = at(t, locked).ListModels(t.Context())
+	assert.Equal(t, 401, failureOf(t, err).StatusCode)
+}
+
+func TestABaseURLCopiedFromAnExampleWorks(t *testing.T) {
+	t.Parallel()
+	s := openaitest.Start(t, func(openaitest.Request) openaitest.Reply { return openaitest.Text("ok", 1, 1) })
+	_, err := at(t, s, func(c *openai.Config) { c.BaseURL = s.URL() + "/chat/completions?tenant=7" }).Generate(t.Context(), ask(), nil)
+	require.NoError(t, err)
+	assert.Equal(t, "/v1/chat/completions", s.Requests()[0].Path)
+	assert.Equal(t, "7", s.Requests()[0].Query.Get("tenant"))
+}

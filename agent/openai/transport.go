@@ -49,15 +49,29 @@ func newClient(cfg *Config, base string, query url.Values) openai.Client {
 
 // path is where a call goes, below the base URL.
 func (cfg *Config) path(model string) string {
-	base := strings.TrimRight(cfg.BaseURL, "/")
-	if cfg.APIVersion == "" || strings.Contains(base, "/deployments/") || strings.HasSuffix(base, "/v1") {
+	if !cfg.azurePaths() {
 		return "chat/completions"
 	}
-	prefix := "openai/"
-	if strings.HasSuffix(base, "/openai") {
-		prefix = ""
+	return cfg.azureRoot() + "deployments/" + url.PathEscape(model) + "/chat/completions"
+}
+
+func (cfg *Config) modelsPath() string {
+	if !cfg.azurePaths() {
+		return "models"
 	}
-	return prefix + "deployments/" + url.PathEscape(model) + "/chat/completions"
+	return cfg.azureRoot() + "models"
+}
+
+func (cfg *Config) azurePaths() bool {
+	base := strings.TrimRight(cfg.BaseURL, "/")
+	return cfg.APIVersion != "" && !strings.Contains(base, "/deployments/") && !strings.HasSuffix(base, "/v1")
+}
+
+func (cfg *Config) azureRoot() string {
+	if strings.HasSuffix(strings.TrimRight(cfg.BaseURL, "/"), "/openai") {
+		return ""
+	}
+	return "openai/"
 }
 
 // boundErrorBody keeps the client from reading an endless error body.

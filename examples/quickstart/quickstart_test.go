@@ -22,8 +22,6 @@ import (
 	"github.com/treadle-dev/treadle/internal/openaitest"
 )
 
-const foldersToCheck = 50
-
 func environment(vars map[string]string) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		v, ok := vars[name]
