@@ -51,6 +51,10 @@ func (c *Conversation) appendRecorded(m Message, record []byte) {
 // is shared.
 func (c *Conversation) Messages() []Message { return slices.Clone(c.messages) }
 
+// view is the messages so far for those who only read: it does not grow with the
+// conversation and costs nothing.
+func (c *Conversation) view() []Message { return slices.Clip(c.messages) }
+
 // Len is the number of messages.
 func (c *Conversation) Len() int { return len(c.messages) }
 

@@ -3,14 +3,18 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
+	"strings"
 	"time"
 )
 
 // Defaults of a [Loop].
 const (
 	DefaultMaxTurns         = 100
+	DefaultMaxDuration      = 24 * time.Hour
 	DefaultMaxParallelTools = 8
+	DefaultMaxToolCalls     = 64
+	DefaultMaxCutReplies    = 3
 )
 
 // Loop runs one agent: it calls the model, runs the tools that the reply asks
@@ -22,7 +26,13 @@ const (
 // started and has no result is not repeated; the model is told that its outcome
 // is in doubt.
 //
-// The fields are read only; one Loop may serve several conversations at a time.
+// A model call that fails is repeated as Retry says and then given to the
+// fallbacks. A reply that is cut by the output limit is continued when it is text
+// and asked for again when it calls tools: cut calls are neither run nor sent
+// back. Each of these is bounded.
+//
+// The fields are read only; one Loop may serve several conversations at a time,
+// unless it has a Steering.
 type Loop struct {
 	// LLM is the model backend. Required.
 	LLM LLM
@@ -30,18 +40,48 @@ type Loop struct {
 	Provider string
 	// Request holds what every call sends, except Messages and Tools.
 	Request Request
+	// Fallbacks are tried in order when a call fails for good. The one that
+	// replies serves the rest of the run.
+	Fallbacks []Fallback
+	// Retry decides whether a failed call is repeated. Nil is [DefaultRetry];
+	// [NoRetry] turns it off.
+	Retry Retry
 	// Tools are what the model may call. Their names are unique.
 	Tools []Tool
+	// Offload puts large tool output into files. Nil shows it whole. Its tool is
+	// to be among Tools.
+	Offload *Offload
 	// Journal makes the loop durable. Nil records nothing.
 	Journal Journal
-	// KeyPrefix, when set, stands before the positions in [ToolCall.Key], so that
-	// keys are unique outside this loop's journal too.
+	// KeyPrefix, when set, stands before the positions in [ToolCall.Key] and
+	// [MeteredCall.Key], so that keys are unique outside this loop's journal too.
 	KeyPrefix string
-	// MaxTurns bounds the model calls of one Run. 0 is [DefaultMaxTurns].
+
+	// MaxTurns bounds the replies of one Run. 0 is [DefaultMaxTurns].
 	MaxTurns int
+	// MaxDuration bounds the wall clock of one Run; a Run that resumes starts
+	// anew. It ends model calls and tool calls under way. 0 is
+	// [DefaultMaxDuration].
+	MaxDuration time.Duration
+	// MaxTokens bounds the tokens of all model calls of one Run, those from the
+	// journal with it; see [TokenMeter]. 0 is no limit.
+	MaxTokens int64
+	// Meter limits the model calls of this loop and of whatever shares it. Nil is
+	// no limit.
+	Meter Meter
 	// MaxParallelTools bounds the tool calls at one time. 0 is
 	// [DefaultMaxParallelTools]; Request.SerialTools makes it 1.
 	MaxParallelTools int
+	// MaxToolCalls bounds the tool calls of one reply; those above are refused,
+	// which the model is told. 0 is [DefaultMaxToolCalls].
+	MaxToolCalls int
+	// MaxCutReplies bounds the replies in a row that the output limit cuts. 0 is
+	// [DefaultMaxCutReplies]; below 0 the first one is an error.
+	MaxCutReplies int
+
+	// Steering queues messages to the loop while it runs. It may be nil.
+	Steering *Steering
+
 	// Sink gets the replies while they arrive. It may be nil.
 	Sink Sink
 	// OnReply and OnTool are told of every reply and tool result, in order of
@@ -49,131 +89,191 @@ type Loop struct {
 	// from several goroutines at once. They may be nil.
 	OnReply func(turn int, reply *Reply)
 	OnTool  func(turn, index int, record *ToolRecord)
+	// OnRetry is told of every failed model call of this process; again says
+	// whether another one follows, after the wait. It may be nil.
+	OnRetry func(turn int, failed *FailedTry, wait time.Duration, again bool)
+	// OnSteer is told of messages that have entered from Steering. It may be nil.
+	OnSteer func(turn int, messages []Message, replayed bool)
+	// OnUnchecked is told, once a Run, of a tool whose input schema does not
+	// compile; its calls are run without a check. It may be called from several
+	// goroutines at once, and may be nil.
+	OnUnchecked func(tool string, err error)
 }
 
-// ToolRecord is the journal's record of a tool call.
-type ToolRecord struct {
-	Name       string     `json:"name"`
-	Result     ToolResult `json:"result"`
-	StartedAt  time.Time  `json:"started_at"`
-	DurationMS int64      `json:"duration_ms"`
-	// InDoubt says that an interrupted call was not repeated.
-	InDoubt bool `json:"in_doubt,omitempty"`
-
-	Call     ToolCall `json:"-"`
-	Replayed bool     `json:"-"`
+// Fallback is another model that a loop may use.
+type Fallback struct {
+	LLM      LLM    // required
+	Provider string // for records
+	Model    string // the backend's own model id; empty is the backend's default
+	// Options take the place of those in the loop's request.
+	Options map[string]json.RawMessage
 }
 
-// Result is how a [Loop] ended.
+// Result is how a [Loop] ended, or how far it had come.
 type Result struct {
-	Final     Message // the reply without tool calls
+	// Final is the reply without tool calls; of an answer that was continued, all
+	// pieces.
+	Final     Message
 	Finish    FinishReason
-	Turns     int // model calls, with those from the journal
+	Turns     int // replies, with those from the journal
 	ToolCalls int
-	Usage     Usage // of all turns
+	// InvalidCalls counts tool calls whose arguments could not be used.
+	InvalidCalls int
+	// Steered counts the messages that entered from a [Steering].
+	Steered int
+	// FailedTries counts the model calls that gave no reply.
+	FailedTries int
+	// Usage is the sum of what all replies and failed tries reported. UnknownUsage
+	// counts those that may be charged for and did not report both directions:
+	// with any, Usage is a floor.
+	Usage        Usage
+	UnknownUsage int
 }
 
 // Run walks the turns until a reply asks for no tool, and appends everything said
 // to the conversation. With an error the result tells what was done until then.
 //
-// The error is a [*ModelError] when a model call failed, a [*TurnLimitError] at
-// the limit, a [*SuspendError] when a tool suspends, the context's error, or an
-// error of the journal.
+// The error is a [*ModelError] when a model call failed, inside a [*TriesError]
+// when it was tried more than once; a [*ReplyError] when the model refused, was
+// filtered, or was cut too often; a [*TurnLimitError], [*TimeLimitError],
+// [*TokenLimitError] or [*BudgetError] at a limit; a [*SuspendError] when a tool
+// suspends; the context's error; or an error of the journal.
 func (l *Loop) Run(ctx context.Context, conv *Conversation) (*Result, error) {
-	tools, err := newToolbox(l.Tools)
+	tools, err := newToolbox(l.Tools, l.OnUnchecked)
 	if err != nil {
 		return &Result{}, err
 	}
-	result := &Result{}
-	for turn := 1; turn <= l.maxTurns(); turn++ {
-		reply, err := l.reply(ctx, conv, tools, turn)
+	if l.Steering != nil {
+		if err := l.Steering.start(); err != nil {
+			return &Result{}, err
+		}
+		defer l.Steering.stop()
+	}
+	limit := &TimeLimitError{Limit: orDefault(l.MaxDuration, DefaultMaxDuration)}
+	ctx, stop := context.WithTimeoutCause(ctx, limit.Limit, limit)
+	defer stop()
+
+	r := &run{Loop: l, conv: conv, tools: tools, result: &Result{}, meters: l.meters()}
+	err = r.turns(ctx)
+	if ended(err) && context.Cause(ctx) == error(limit) {
+		err = limit
+	}
+	return r.result, withResult(err, r.result)
+}
+
+// ended reports whether an error says that a context has ended.
+func ended(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// run is one Run of a loop.
+type run struct {
+	*Loop
+	conv    *Conversation
+	tools   *toolbox
+	result  *Result
+	meters  []Meter
+	bounds  bounds
+	backend int      // of backend(i), the one in use
+	live    bool     // this process made a model call
+	cut     int      // replies in a row that the output limit cut
+	pieces  []string // of an answer that is being continued
+}
+
+func (r *run) turns(ctx context.Context) error {
+	limit := orDefault(r.MaxTurns, DefaultMaxTurns)
+	for turn := 1; turn <= limit; turn++ {
+		reply, err := r.reply(ctx, turn)
 		if err != nil {
-			return result, err
+			return err
 		}
-		result.add(reply)
-		if len(reply.Response.Message.ToolCalls) == 0 {
-			result.Final = reply.Response.Message
-			return result, nil
-		}
-		if err := l.runTools(ctx, conv, tools, turn, reply.Response.Message.ToolCalls); err != nil {
-			return result, err
+		done, err := r.follow(ctx, turn, reply)
+		if done || err != nil {
+			return err
 		}
 	}
-	return result, &TurnLimitError{Limit: l.maxTurns()}
+	return &TurnLimitError{Limit: limit}
 }
 
-func (r *Result) add(reply *Reply) {
-	r.Turns++
-	r.ToolCalls += len(reply.Response.Message.ToolCalls)
-	r.Finish = reply.Response.Finish
-	r.Usage = r.Usage.Add(reply.Response.Usage)
-}
-
-func (l *Loop) maxTurns() int {
-	if l.MaxTurns > 0 {
-		return l.MaxTurns
+// follow does what a reply asks for and reports whether it was the answer.
+func (r *run) follow(ctx context.Context, turn int, reply *Reply) (done bool, err error) {
+	message := &reply.Response.Message
+	switch reply.Response.Finish {
+	case FinishRefusal:
+		return true, r.unanswered(message, ErrRefused)
+	case FinishContentFilter:
+		return true, r.unanswered(message, ErrContentFiltered)
+	case FinishLength:
+		return false, r.goOn(message)
 	}
-	return DefaultMaxTurns
+	r.cut = 0
+	if len(message.ToolCalls) > 0 {
+		r.pieces = nil
+		return false, r.runTools(ctx, turn, message.ToolCalls)
+	}
+	r.result.Final = r.answer(message)
+	more, err := r.maySteerOn(ctx, turn, reply)
+	return !more, err
 }
 
-// reply makes the model call of a turn, or takes it from the journal, and appends
-// it to the conversation.
-func (l *Loop) reply(ctx context.Context, conv *Conversation, tools *toolbox, turn int) (*Reply, error) {
-	key := fmt.Sprintf("turn/%d/reply", turn)
-	var live *Reply
-	record, err := do(ctx, l.Journal, key, conv.Digest(), func(ctx context.Context) ([]byte, error) {
-		var err error
-		if live, err = l.generate(ctx, conv, tools); err != nil {
-			return nil, err
+// unanswered is the end by a reply that is no answer.
+func (r *run) unanswered(message *Message, why error) error {
+	r.result.Final = r.answer(message)
+	return &ReplyError{Err: why, Text: r.result.Final.ContentText()}
+}
+
+// The notes that follow a reply that was cut.
+const (
+	continueNote = "Your reply was cut off by the output limit. Continue it exactly where it stopped, without repeating anything."
+	cutCallNote  = "Your reply was cut off by the output limit before its tool call was complete, so nothing was run. " +
+		"Make the call again with less in it: split the work into smaller calls."
+	cutEmptyNote = "Your reply reached the output limit before it said anything. Answer directly and briefly."
+)
+
+// goOn asks for the rest of a reply that was cut.
+func (r *run) goOn(message *Message) error {
+	text := message.ContentText()
+	note := continueNote
+	switch {
+	case len(message.ToolCalls) > 0:
+		note, r.pieces = cutCallNote, nil
+	case text == "":
+		note = cutEmptyNote
+	default:
+		r.pieces = append(r.pieces, text)
+	}
+	r.cut++
+	limit := r.MaxCutReplies
+	if limit == 0 {
+		limit = DefaultMaxCutReplies
+	}
+	if r.cut > limit {
+		said := strings.Join(r.pieces, "")
+		if said != "" {
+			r.result.Final = AssistantMessage(said)
 		}
-		return json.Marshal(live)
-	})
-	if err != nil {
-		return nil, err
+		return &ReplyError{Err: ErrOutputLimit, Text: said}
 	}
-	// What counts is the record: a journal may have redacted it.
-	reply := &Reply{}
-	if err := json.Unmarshal(record, reply); err != nil {
-		return nil, fmt.Errorf("record %s: %w", key, err)
-	}
-	reply.Key, reply.Replayed = key, live == nil
-	conv.appendRecorded(reply.Response.Message, record)
-	if l.OnReply != nil {
-		l.OnReply(turn, reply)
-	}
-	return reply, nil
+	r.conv.Append(UserMessage(note))
+	return nil
 }
 
-func (l *Loop) generate(ctx context.Context, conv *Conversation, tools *toolbox) (*Reply, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+// answer is a final message with the pieces that came before it.
+func (r *run) answer(message *Message) Message {
+	final := *message
+	final.ToolCalls = nil
+	if len(r.pieces) > 0 {
+		final.Content = Text(strings.Join(r.pieces, "") + message.ContentText())
 	}
-	req := l.Request
-	req.Messages = conv.Messages()
-	req.Tools = tools.specs
-	reply := &Reply{Provider: l.Provider, Model: req.Model, StartedAt: time.Now().UTC()}
-	response, err := l.LLM.Generate(ctx, &req, l.timed(reply))
-	if err != nil {
-		return nil, err
-	}
-	reply.DurationMS = time.Since(reply.StartedAt).Milliseconds()
-	reply.Response = *response
-	return reply, nil
+	r.pieces = nil
+	return final
 }
 
-// timed passes deltas on to the loop's sink and notes when the first one came.
-func (l *Loop) timed(reply *Reply) Sink {
-	if l.Sink == nil {
-		return nil
+func orDefault[N int | int64 | time.Duration](n, otherwise N) N {
+	if n > 0 {
+		return n
 	}
-	first := true
-	return func(d Delta) {
-		if first {
-			first = false
-			reply.FirstTokenMS = max(1, time.Since(reply.StartedAt).Milliseconds())
-		}
-		l.Sink(d)
-	}
+	return otherwise
 }
 
 func do(ctx context.Context, j Journal, key, input string, fn func(context.Context) ([]byte, error)) ([]byte, error) {

@@ -49,3 +49,18 @@ type FailedTry struct {
 	// Err is the error itself; it is not stored.
 	Err error `json:"-"`
 }
+
+// ToolRecord is the journal's record of a tool call.
+type ToolRecord struct {
+	Name       string     `json:"name"`
+	Result     ToolResult `json:"result"`
+	StartedAt  time.Time  `json:"started_at"`
+	DurationMS int64      `json:"duration_ms"`
+	// InDoubt says that an interrupted call was not repeated.
+	InDoubt bool `json:"in_doubt,omitempty"`
+	// Invalid says that the call was not made because of its arguments.
+	Invalid bool `json:"invalid,omitempty"`
+
+	Call     ToolCall `json:"-"`
+	Replayed bool     `json:"-"`
+}

@@ -11,22 +11,32 @@ var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // toolbox is the tools of one loop by name.
 type toolbox struct {
-	byName map[string]Tool
+	byName map[string]*boxedTool
 	specs  []ToolSpec
 }
 
-func newToolbox(tools []Tool) (*toolbox, error) {
-	b := &toolbox{byName: make(map[string]Tool, len(tools)), specs: make([]ToolSpec, 0, len(tools))}
-	for _, tool := range tools {
-		spec := tool.Spec()
+// boxedTool is a tool with what the loop knows of it.
+type boxedTool struct {
+	tool  Tool
+	spec  *ToolSpec
+	check inputCheck
+}
+
+func newToolbox(tools []Tool, onUnchecked func(string, error)) (*toolbox, error) {
+	b := &toolbox{byName: make(map[string]*boxedTool, len(tools)), specs: make([]ToolSpec, len(tools))}
+	for i, tool := range tools {
+		b.specs[i] = tool.Spec()
+		spec := &b.specs[i]
 		if !toolName.MatchString(spec.Name) {
 			return nil, fmt.Errorf("tool name %q: a model endpoint takes 1 to 64 letters, digits, \"_\" and \"-\"", spec.Name)
 		}
 		if _, taken := b.byName[spec.Name]; taken {
 			return nil, fmt.Errorf("two tools are called %q", spec.Name)
 		}
-		b.byName[spec.Name] = tool
-		b.specs = append(b.specs, spec)
+		b.byName[spec.Name] = &boxedTool{
+			tool: tool, spec: spec,
+			check: inputCheck{tool: spec.Name, source: spec.InputSchema, onUnchecked: onUnchecked},
+		}
 	}
 	return b, nil
 }

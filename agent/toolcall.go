@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -13,27 +14,18 @@ import (
 // runTools runs the calls of one reply side by side and appends their results to
 // the conversation in the order of the calls. When a tool suspends or the
 // context ends, the calls under way finish and are recorded first.
-func (l *Loop) runTools(ctx context.Context, conv *Conversation, tools *toolbox, turn int, calls []ToolCall) error {
-	type outcome struct {
-		record *ToolRecord
-		data   []byte
-		err    error
-	}
-	outcomes := make([]outcome, len(calls))
-	run := func(i int) {
-		o := &outcomes[i]
-		o.record, o.data, o.err = l.runTool(ctx, tools, turn, i+1, calls[i])
-	}
+func (r *run) runTools(ctx context.Context, turn int, calls []ToolCall) error {
+	outcomes := make([]toolOutcome, len(calls))
 	if len(calls) == 1 {
-		run(0)
+		outcomes[0] = r.runTool(ctx, turn, 1, calls[0])
 	} else {
-		slots := make(chan struct{}, l.parallelTools())
+		slots := make(chan struct{}, r.parallelTools())
 		var wg sync.WaitGroup
 		for i := range calls {
 			slots <- struct{}{}
 			wg.Go(func() {
 				defer func() { <-slots }()
-				run(i)
+				outcomes[i] = r.runTool(ctx, turn, i+1, calls[i])
 			})
 		}
 		wg.Wait()
@@ -43,8 +35,12 @@ func (l *Loop) runTools(ctx context.Context, conv *Conversation, tools *toolbox,
 			return err
 		}
 	}
-	for i, o := range outcomes {
-		conv.appendRecorded(Message{
+	for i := range outcomes {
+		o := &outcomes[i]
+		if o.record.Invalid {
+			r.result.InvalidCalls++
+		}
+		r.conv.appendRecorded(Message{
 			Role:       RoleTool,
 			Content:    o.record.Result.shown(),
 			ToolCallID: calls[i].ID,
@@ -56,76 +52,124 @@ func (l *Loop) runTools(ctx context.Context, conv *Conversation, tools *toolbox,
 }
 
 func (l *Loop) parallelTools() int {
-	switch {
-	case l.Request.SerialTools:
+	if l.Request.SerialTools {
 		return 1
-	case l.MaxParallelTools > 0:
-		return l.MaxParallelTools
 	}
-	return DefaultMaxParallelTools
+	return orDefault(l.MaxParallelTools, DefaultMaxParallelTools)
+}
+
+// toolOutcome is the record of a call as a value and as stored.
+type toolOutcome struct {
+	record *ToolRecord
+	data   []byte
+	err    error
 }
 
 // runTool makes one call, or takes its result from the journal.
-func (l *Loop) runTool(ctx context.Context, tools *toolbox, turn, index int, call ToolCall) (*ToolRecord, []byte, error) {
-	key := fmt.Sprintf("turn/%d/tool/%d", turn, index)
-	call.Key = l.KeyPrefix + key
+func (r *run) runTool(ctx context.Context, turn, index int, call ToolCall) toolOutcome {
+	key := "turn/" + strconv.Itoa(turn) + "/tool/" + strconv.Itoa(index)
+	call.Key = r.KeyPrefix + key
 	input := call.Name + "\n" + string(call.Arguments)
-	tool := tools.byName[call.Name]
-	args, problem := objectArguments(call.Arguments)
-	callable := tool != nil && problem == nil
-
-	inDoubt := false
-	if callable && l.Journal != nil && tool.Spec().Effect == Unsafe {
+	p := r.prepare(index, call)
+	if p.refusal == nil && p.tool.spec.Effect == Unsafe && r.Journal != nil {
 		if err := ctx.Err(); err != nil {
-			return nil, nil, err
+			return toolOutcome{err: err}
 		}
-		var err error
-		if inDoubt, err = l.Journal.Begin(ctx, key, input); err != nil {
-			return nil, nil, err
+		inDoubt, err := r.Journal.Begin(ctx, key, input)
+		if err != nil {
+			return toolOutcome{err: err}
+		}
+		if inDoubt {
+			p.refusal, p.inDoubt = inDoubtResult(call.Name), true
 		}
 	}
-	live := false
-	data, err := do(ctx, l.Journal, key, input, func(ctx context.Context) ([]byte, error) {
-		live = true
-		record := &ToolRecord{Name: call.Name, StartedAt: time.Now().UTC(), InDoubt: inDoubt}
-		var result *ToolResult
+	var live *ToolRecord
+	var made []byte
+	data, err := do(ctx, r.Journal, key, input, func(ctx context.Context) ([]byte, error) {
 		var err error
-		switch {
-		case tool == nil:
-			result = tools.unknown(call.Name)
-		case problem != nil:
-			result = ErrorResult(fmt.Sprintf("The arguments of %s are not a JSON object: %v. Call it again with valid JSON.", call.Name, problem))
-		case inDoubt:
-			result = inDoubtResult(call.Name)
-		default:
-			inner := call
-			inner.Arguments = args
-			result, err = invoke(ctx, tool, &inner)
-		}
-		if err != nil {
+		if live, err = r.perform(ctx, p); err != nil {
 			return nil, err
 		}
-		record.Result = *result
-		record.DurationMS = time.Since(record.StartedAt).Milliseconds()
-		return json.Marshal(record)
+		made, err = live.encode()
+		return made, err
 	})
 	if err != nil {
-		return nil, nil, err
+		return toolOutcome{err: err}
 	}
-	record := &ToolRecord{}
-	if err := json.Unmarshal(data, record); err != nil {
-		return nil, nil, fmt.Errorf("record %s: %w", key, err)
+	record, err := recordedTool(key, data, live, made)
+	if err != nil {
+		return toolOutcome{err: err}
 	}
-	record.Call, record.Replayed = call, !live
-	if l.OnTool != nil {
-		l.OnTool(turn, index, record)
+	record.Call = call
+	if r.OnTool != nil {
+		r.OnTool(turn, index, record)
 	}
-	return record, data, nil
+	return toolOutcome{record: record, data: data}
+}
+
+// preparedCall is a call that is about to be made, or why it is not.
+type preparedCall struct {
+	tool    *boxedTool
+	call    ToolCall
+	refusal *ToolResult // what the model is told instead
+	invalid bool        // the arguments are the reason
+	inDoubt bool        // an interruption is
+}
+
+// prepare checks whether a call may be made.
+func (r *run) prepare(index int, call ToolCall) preparedCall {
+	p := preparedCall{call: call, tool: r.tools.byName[call.Name]}
+	limit := orDefault(r.MaxToolCalls, DefaultMaxToolCalls)
+	switch {
+	case index > limit:
+		p.refusal = ErrorResult(fmt.Sprintf("too_many_calls: a reply may make %d calls; this one was not made. Make it again in your next reply.", limit))
+		return p
+	case p.tool == nil:
+		p.refusal = r.tools.unknown(call.Name)
+		return p
+	case call.Invalid != "":
+		p.invalid, p.refusal = true, invalidResult(call.Name, "are not a JSON object", call.Invalid)
+		return p
+	}
+	arguments, err := objectArguments(call.Arguments)
+	if err != nil {
+		p.invalid, p.refusal = true, invalidResult(call.Name, "are not a JSON object", err.Error())
+		return p
+	}
+	if problem := p.tool.check.problem(arguments); problem != "" {
+		p.invalid, p.refusal = true, invalidResult(call.Name, "do not fit its input schema", problem)
+		return p
+	}
+	p.call.Arguments = arguments
+	return p
+}
+
+// perform makes a call and returns its record.
+func (r *run) perform(ctx context.Context, p preparedCall) (*ToolRecord, error) {
+	began := time.Now()
+	record := &ToolRecord{Name: p.call.Name, StartedAt: began.UTC().Round(0), InDoubt: p.inDoubt, Invalid: p.invalid}
+	result := p.refusal
+	if result == nil {
+		var err error
+		if result, err = invoke(ctx, p.tool, &p.call); err != nil {
+			return nil, err
+		}
+	}
+	record.DurationMS = time.Since(began).Milliseconds()
+	if r.Offload != nil && p.refusal == nil {
+		var err error
+		// What the tool did is done: it is kept although the context has ended.
+		if result, err = r.Offload.Result(context.WithoutCancel(ctx), p.call.Key, result); err != nil {
+			return nil, fmt.Errorf("offload the result of %s: %w", p.call.Name, err)
+		}
+	}
+	record.Result = *result
+	return record, nil
 }
 
 // invoke calls the tool and turns its error into a failed result, except for what
 // must leave the loop: the end of the context and a suspension.
-func invoke(ctx context.Context, tool Tool, call *ToolCall) (result *ToolResult, err error) {
+func invoke(ctx context.Context, tool *boxedTool, call *ToolCall) (result *ToolResult, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -134,9 +178,9 @@ func invoke(ctx context.Context, tool Tool, call *ToolCall) (result *ToolResult,
 			result, err = ErrorResult(fmt.Sprintf("the tool %s panicked: %v", call.Name, p)), nil
 		}
 	}()
-	result, err = tool.Call(ctx, call)
+	result, err = tool.tool.Call(ctx, call)
 	if suspend := (*SuspendError)(nil); errors.As(err, &suspend) {
-		if tool.Spec().Effect == Reentrant {
+		if tool.spec.Effect == Reentrant {
 			return nil, err
 		}
 		return ErrorResult(fmt.Sprintf("%s may not suspend: only a reentrant tool can", call.Name)), nil
@@ -163,6 +207,10 @@ func objectArguments(raw json.RawMessage) (json.RawMessage, error) {
 		return nil, err
 	}
 	return raw, nil
+}
+
+func invalidResult(name, what, problem string) *ToolResult {
+	return ErrorResult(fmt.Sprintf("invalid_arguments: the arguments of %s %s, so it was not run:\n%s\nCall it again with arguments that are right.", name, what, problem))
 }
 
 func inDoubtResult(name string) *ToolResult {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/tidwall/gjson"
 )
 
 // Fields of a daily file, beside those of a share.
@@ -38,7 +40,7 @@ func parseDayFile(data []byte) (*dayFile, error) {
 		var whatever any
 		return nil, json.Unmarshal(data, &whatever) // says what is wrong, and where
 	}
-	if isNull(skipSpace(data)) {
+	if gjson.ParseBytes(data).Type == gjson.Null {
 		return nil, errNotObject
 	}
 	var err error

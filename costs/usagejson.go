@@ -108,7 +108,7 @@ func readUsage(raw json.RawMessage) (*usageJSON, error) {
 	}
 	u := &usageJSON{}
 	return u, members(raw, func(name string, value json.RawMessage) error {
-		if isNull(value) {
+		if string(value) == "null" {
 			return nil
 		}
 		if err := u.read(name, value); err != nil {
@@ -129,9 +129,7 @@ func (u *usageJSON) read(name string, value json.RawMessage) error {
 		*field = new(USD)
 		return (*field).UnmarshalJSON(value)
 	} else if field := u.texts(name); field != nil {
-		text, err := unquote(value)
-		*field = text
-		return err
+		return json.Unmarshal(value, field)
 	}
 	return nil
 }

@@ -1,0 +1,107 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"strconv"
+)
+
+// meters are what a run's model calls are counted by.
+func (l *Loop) meters() []Meter {
+	var meters []Meter
+	if l.MaxTokens > 0 {
+		meters = append(meters, &TokenMeter{Limit: l.MaxTokens})
+	}
+	if l.Meter != nil {
+		meters = append(meters, l.Meter)
+	}
+	return meters
+}
+
+// metered describes the next try.
+func (c *modelCall) metered(provider, model string) MeteredCall {
+	return MeteredCall{
+		Key:      c.KeyPrefix + replyKey(c.turn) + "/try/" + strconv.Itoa(c.tries+1),
+		Provider: provider,
+		Model:    model,
+		Input:    c.bounds.input(c.conv.view(), c.tools.specs),
+	}
+}
+
+// reserve sets the worst case of a call aside with every meter, and bounds the
+// request's output by what they allow.
+func (c *modelCall) reserve(ctx context.Context, b Fallback, request *Request) (MeteredCall, error) {
+	if len(c.meters) == 0 {
+		return MeteredCall{}, nil
+	}
+	call := c.metered(b.Provider, b.Model)
+	for i := c.conv.Len(); i < len(request.Messages); i++ {
+		call.Input += messageBound(&request.Messages[i])
+	}
+	most := describedOutput(ctx, b)
+	switch {
+	case request.MaxOutputTokens != nil:
+		call.Output = *request.MaxOutputTokens
+	case most > 0:
+		call.Output = most
+	default:
+		call.Output = DefaultMaxOutputTokens
+	}
+	for i, meter := range c.meters {
+		granted, err := meter.Reserve(ctx, call)
+		if err != nil {
+			release(c.meters[:i], call)
+			if errors.Is(err, ErrLimit) {
+				return call, err
+			}
+			return call, &BudgetError{Err: err}
+		}
+		call.Output = min(call.Output, granted)
+	}
+	if request.MaxOutputTokens != nil || call.Output != most {
+		request.MaxOutputTokens = &call.Output
+	}
+	return call, nil
+}
+
+// describedOutput is the longest reply of a backend's model; 0 is unknown.
+func describedOutput(ctx context.Context, b Fallback) int64 {
+	describer, ok := b.LLM.(Describer)
+	if !ok {
+		return 0
+	}
+	info, err := describer.Describe(ctx, b.Model)
+	if err != nil {
+		return 0
+	}
+	return info.MaxOutputTokens
+}
+
+// release gives a reservation back for a call that was not made.
+func release(meters []Meter, call MeteredCall) {
+	for _, meter := range meters {
+		meter.Settle(call, Usage{Input: Tokens(0), Output: Tokens(0)})
+	}
+}
+
+func (c *modelCall) settle(call MeteredCall, usage Usage) {
+	for _, meter := range c.meters {
+		meter.Settle(call, usage)
+	}
+}
+
+// settleReply counts a reply. When the provider did not, its own size bounds it.
+func (c *modelCall) settleReply(call MeteredCall, response *Response) {
+	call.Output = messageBound(&response.Message)
+	c.settle(call, response.Usage)
+}
+
+// settleFailed counts a failed try: one that the provider cannot charge for costs
+// nothing, another what it reported, or else all that was set aside.
+func (c *modelCall) settleFailed(call MeteredCall, failed *FailedTry) {
+	usage := failed.Usage
+	if !failed.Billable && !usage.reported() {
+		usage = Usage{Input: Tokens(0), Output: Tokens(0)}
+	}
+	c.settle(call, usage)
+}
