@@ -32,6 +32,7 @@ var dependencies = []dependency{
 	{module: "github.com/santhosh-tekuri/jsonschema", why: "checking values against JSON Schemas", only: []string{"agent", "validation"}},
 	{module: "github.com/theory/jsonpath", why: "RFC 9535 paths: in validation schemas, and to look into offloaded results", only: []string{"agent", "validation"}},
 	{module: "github.com/robfig/cron", why: "schedules", only: []string{"workflow", "pulse"}},
+	{module: "github.com/tidwall/gjson", why: "reading a daily cost file level by level without decoding what is kept as it is; the Chat Completions client brings it", only: []string{"costs"}},
 	{module: "github.com/oklog/ulid", why: "run ids that sort by time"},
 	{module: "go.opentelemetry.io/otel", why: "traces and metrics, the API only", only: []string{"agent", "workflow", "cmd", "examples"}},
 	{module: "golang.org/x/sync", why: "errgroup, singleflight"},

@@ -12,8 +12,9 @@ var (
 	ErrRunNotFound = errors.New("no such run")
 	// ErrRunFinished refuses to take up a run that has completed.
 	ErrRunFinished = errors.New("the run has completed")
-	// ErrRunHeld says that another process drives the run; a
-	// [workspace.HeldError] in the chain says which.
+	// ErrRunHeld says that another process drives the run: when it is refused, a
+	// [workspace.HeldError] in the chain says which; or when this process was paused
+	// so long that another one took the run over.
 	ErrRunHeld = errors.New("the run is held by another process")
 	// ErrRunName refuses a run folder that is not iteration-N.
 	ErrRunName = errors.New("not the name of a run")

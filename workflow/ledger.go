@@ -2,7 +2,6 @@ package workflow
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -32,8 +31,8 @@ func entryOf(rec *journal.Record) (entry costs.Entry, ok bool, err error) {
 		return entry, false, nil
 	}
 	var reply agent.Reply
-	if err := json.Unmarshal(rec.Data, &reply); err != nil {
-		return entry, false, fmt.Errorf("reply %s: %w", rec.Key, err)
+	if err := decode(rec, &reply); err != nil {
+		return entry, false, err
 	}
 	attempt, turn := numberAfter(rec.Key, "/attempt/"), numberAfter(rec.Key, "/turn/")
 	return replyEntry(rec.Key, stepOf(rec.Key), attempt, turn, &reply), true, nil

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -17,6 +18,14 @@ const (
 	recordReopen  journal.Kind = "reopen"  // a failed or lost step is taken up again
 	recordEnd     journal.Kind = "end"     // the run stopped, finished or not
 )
+
+// decode reads the payload of a record.
+func decode(rec *journal.Record, into any) error {
+	if err := json.Unmarshal(rec.Data, into); err != nil {
+		return fmt.Errorf("record %d (%s %s): %w", rec.Seq, rec.Kind, rec.Key, err)
+	}
+	return nil
+}
 
 // runRecord is what a run was started with. A resume uses it and not what its
 // caller says.

@@ -2,8 +2,6 @@ package workflow
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"iter"
 	"slices"
 
@@ -98,13 +96,6 @@ func (a *account) add(rec *journal.Record) error {
 		if isCall {
 			a.spent.Add(entry)
 		}
-	}
-	return nil
-}
-
-func decode(rec *journal.Record, into any) error {
-	if err := json.Unmarshal(rec.Data, into); err != nil {
-		return fmt.Errorf("record %d (%s %s): %w", rec.Seq, rec.Kind, rec.Key, err)
 	}
 	return nil
 }

@@ -104,6 +104,9 @@ func (r *Run) drive() {
 		Totals: r.spent.Totals(), Took: time.Since(began),
 	}
 	err = errors.Join(err, r.journal.Close(), r.lock.Unlock())
+	if errors.Is(err, journal.ErrStale) {
+		err = fmt.Errorf("%w: %w", ErrRunHeld, err)
+	}
 	r.cancel(nil)
 	if err != nil {
 		r.err = r.redactError(err)

@@ -230,36 +230,28 @@ func (w *walk) replay(rec *journal.Record) error {
 	case recordRun:
 		return w.replayRun(rec)
 	case recordOutcome:
-		l := w.takePending(rec.Key)
-		if l == nil {
-			return fmt.Errorf("outcome of %s: %w", rec.Key, errJournalOrder)
-		}
 		var record outcomeRecord
-		if err := json.Unmarshal(rec.Data, &record); err != nil {
-			return fmt.Errorf("outcome of %s: %w", rec.Key, err)
+		l, err := w.replayLeaf(rec, &record)
+		if err != nil {
+			return err
 		}
 		return w.complete(l, &record)
 	case recordFailure:
-		l := w.takePending(rec.Key)
-		if l == nil {
-			return fmt.Errorf("failure of %s: %w", rec.Key, errJournalOrder)
-		}
 		var record failureRecord
-		if err := json.Unmarshal(rec.Data, &record); err != nil {
-			return fmt.Errorf("failure of %s: %w", rec.Key, err)
+		l, err := w.replayLeaf(rec, &record)
+		if err != nil {
+			return err
 		}
 		w.fail(l, record.Exhausted)
 	case recordReopen:
 		var record reopenRecord
-		if err := json.Unmarshal(rec.Data, &record); err != nil {
-			return fmt.Errorf("reopening of %s: %w", rec.Key, err)
+		if err := decode(rec, &record); err != nil {
+			return err
 		}
 		w.reopen(record)
 	case recordEnd:
 		w.lastEnd = &endRecord{}
-		if err := json.Unmarshal(rec.Data, w.lastEnd); err != nil {
-			return fmt.Errorf("end of the run: %w", err)
-		}
+		return decode(rec, w.lastEnd)
 	case journal.KindResult:
 		return w.replayReply(rec)
 	}
@@ -268,14 +260,23 @@ func (w *walk) replay(rec *journal.Record) error {
 
 func (w *walk) replayRun(rec *journal.Record) error {
 	var record runRecord
-	if err := json.Unmarshal(rec.Data, &record); err != nil {
-		return fmt.Errorf("start of the run: %w", err)
+	if err := decode(rec, &record); err != nil {
+		return err
 	}
 	if record.Revision != w.run.program.revision {
 		return fmt.Errorf("%w (it started with revision %s and the plan is now %s)", ErrPlanChanged, record.Revision, w.run.program.revision)
 	}
 	w.start(&record, rec.Time)
 	return nil
+}
+
+// replayLeaf decodes how a visit ended and finds the visit.
+func (w *walk) replayLeaf(rec *journal.Record, into any) (*leaf, error) {
+	l := w.takePending(rec.Key)
+	if l == nil {
+		return nil, fmt.Errorf("record %d (%s %s): %w", rec.Seq, rec.Kind, rec.Key, errJournalOrder)
+	}
+	return l, decode(rec, into)
 }
 
 // start folds the start of the run.

@@ -36,7 +36,9 @@ func TestListingsMatchTheCode(t *testing.T) {
 		}
 		got, err := os.ReadFile(file)
 		require.NoError(t, err, advice)
-		assert.Equal(t, string(want), string(got), advice)
+		if string(want) != string(got) {
+			t.Errorf("%s: %s\n%s", file, advice, changes(string(got), string(want)))
+		}
 	}
 	require.Contains(t, listed, "workspace.txt", "the packages of the module were not found")
 
@@ -52,6 +54,32 @@ func TestListingsMatchTheCode(t *testing.T) {
 		}
 		t.Errorf("%s lists a package that is gone; %s", file, advice)
 	}
+}
+
+// changes are the lines that only one of two listings has: a diff without its context.
+func changes(listed, found string) string {
+	count := map[string]int{}
+	for line := range strings.Lines(listed) {
+		count[line]++
+	}
+	var b strings.Builder
+	for line := range strings.Lines(found) {
+		if count[line]--; count[line] < 0 {
+			b.WriteString("+ " + line)
+		}
+	}
+	for line := range strings.Lines(listed) {
+		if count[line] > 0 {
+			count[line]--
+			b.WriteString("- " + line)
+		}
+	}
+	return b.String()
+}
+
+func TestChangesNameTheLinesThatDiffer(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "+ func C()\n- func A()\n", changes("func A()\nfunc B()\n\n", "func B()\nfunc C()\n\n"))
 }
 
 func listingFile(pkg string) string {
