@@ -30,7 +30,7 @@ func eachJournal(t *testing.T, test func(t *testing.T, restart func() process)) 
 	t.Helper()
 	t.Run("a host's own journal", func(t *testing.T) {
 		t.Parallel()
-		kept := &records{results: map[string]recorded{}, begun: map[string]string{}}
+		kept := &records{results: map[string]recordedResult{}, begun: map[string]string{}}
 		test(t, func() process { return &memoryJournal{records: kept} })
 	})
 	t.Run("internal/journal", func(t *testing.T) {
@@ -60,11 +60,11 @@ type memoryJournal struct {
 
 type records struct {
 	mu      sync.Mutex
-	results map[string]recorded
+	results map[string]recordedResult
 	begun   map[string]string
 }
 
-type recorded struct {
+type recordedResult struct {
 	input string
 	data  []byte
 }
@@ -94,7 +94,7 @@ func (m *memoryJournal) Do(ctx context.Context, key, input string, fn func(conte
 	if m.dead {
 		return nil, errKilled
 	}
-	m.results[key] = recorded{input, bytes.Clone(data)}
+	m.results[key] = recordedResult{input, bytes.Clone(data)}
 	return data, nil
 }
 

@@ -174,10 +174,12 @@ type run struct {
 	result  *Result
 	meters  []Meter
 	bounds  bounds
-	backend int      // of backend(i), the one in use
+	backend int      // the number of the one in use; see at
 	live    bool     // this process made a model call
 	cut     int      // replies in a row that the output limit cut
 	pieces  []string // of an answer that is being continued
+
+	described map[int]int64 // the longest reply of a backend's model, by number
 }
 
 func (r *run) turns(ctx context.Context) error {

@@ -17,8 +17,7 @@ type Meter interface {
 	// Reserve sets the worst case of a call aside. It returns how many output
 	// tokens the call may have, at most those asked for; the loop asks the model
 	// for no more. An error means that the call must not be made: the loop ends
-	// with a [*BudgetError] around it, or with the error itself when that
-	// matches [ErrLimit].
+	// with a [*BudgetError] around it, or with a [*TokenLimitError] as it is.
 	Reserve(ctx context.Context, call MeteredCall) (maxOutput int64, err error)
 	// Settle says what a call used and gives back the rest of its reservation. A
 	// call that the journal knows is settled without one. A bucket that usage

@@ -38,7 +38,7 @@ func (c *modelCall) reserve(ctx context.Context, b Fallback, request *Request) (
 	for i := c.conv.Len(); i < len(request.Messages); i++ {
 		call.Input += messageBound(&request.Messages[i])
 	}
-	most := describedOutput(ctx, b)
+	most := c.describedOutput(ctx)
 	switch {
 	case request.MaxOutputTokens != nil:
 		call.Output = *request.MaxOutputTokens
@@ -51,10 +51,7 @@ func (c *modelCall) reserve(ctx context.Context, b Fallback, request *Request) (
 		granted, err := meter.Reserve(ctx, call)
 		if err != nil {
 			release(c.meters[:i], call)
-			if errors.Is(err, ErrLimit) {
-				return call, err
-			}
-			return call, &BudgetError{Err: err}
+			return call, refusedBy(err)
 		}
 		call.Output = min(call.Output, granted)
 	}
@@ -64,8 +61,36 @@ func (c *modelCall) reserve(ctx context.Context, b Fallback, request *Request) (
 	return call, nil
 }
 
-// describedOutput is the longest reply of a backend's model; 0 is unknown.
-func describedOutput(ctx context.Context, b Fallback) int64 {
+// refusedBy is a meter's error as the loop returns it: a value of its own, since
+// what was done until then is put into it.
+func refusedBy(err error) error {
+	var tokens *TokenLimitError
+	if errors.As(err, &tokens) {
+		own := *tokens
+		return &own
+	}
+	var budget *BudgetError
+	if errors.As(err, &budget) {
+		err = budget.Err
+	}
+	return &BudgetError{Err: err}
+}
+
+// describedOutput is the longest reply of the model in use; 0 is unknown. It is
+// asked for once a run.
+func (r *run) describedOutput(ctx context.Context) int64 {
+	most, known := r.described[r.backend]
+	if !known {
+		most = describeOutput(ctx, r.at(r.backend))
+		if r.described == nil {
+			r.described = map[int]int64{}
+		}
+		r.described[r.backend] = most
+	}
+	return most
+}
+
+func describeOutput(ctx context.Context, b Fallback) int64 {
 	describer, ok := b.LLM.(Describer)
 	if !ok {
 		return 0

@@ -15,28 +15,28 @@ func replyKey(turn int) string { return "turn/" + strconv.Itoa(turn) + "/reply" 
 // it to the conversation.
 func (r *run) reply(ctx context.Context, turn int) (*Reply, error) {
 	key := replyKey(turn)
-	var live *Reply
-	var made []byte
+	var m made[Reply]
 	record, err := do(ctx, r.Journal, key, r.conv.Digest(), func(ctx context.Context) ([]byte, error) {
 		steered, err := r.steer(ctx, turn)
 		if err != nil {
 			return nil, err
 		}
 		call := &modelCall{run: r, turn: turn}
-		if live, err = call.generate(ctx); err != nil {
+		if m.value, err = call.generate(ctx); err != nil {
 			return nil, err
 		}
-		live.Steered = steered
-		made, err = live.encode()
-		return made, err
+		m.value.Steered = steered
+		m.data, m.same, err = m.value.encode()
+		return m.data, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	reply, err := recordedReply(key, record, live, made)
+	reply, err := recorded(key, record, m)
 	if err != nil {
 		return nil, err
 	}
+	reply.Key, reply.Replayed = key, m.value == nil
 	if reply.Replayed {
 		if err := r.replay(ctx, turn, reply); err != nil {
 			return nil, err
@@ -121,10 +121,20 @@ func (r *Response) sentBack(turn int) Message {
 // repairIDs gives calls without an id, or with that of another call, one of their
 // own.
 func repairIDs(calls []ToolCall, turn int) {
+	taken := make(map[string]bool, len(calls))
 	for i := range calls {
-		for n := 0; calls[i].ID == "" || slices.ContainsFunc(calls[:i], func(c ToolCall) bool { return c.ID == calls[i].ID }); n++ {
-			calls[i].ID = fmt.Sprintf("call_%d_%d", turn, i+1+n*len(calls))
+		taken[calls[i].ID] = true
+	}
+	used := make(map[string]bool, len(calls))
+	for i := range calls {
+		call := &calls[i]
+		if call.ID == "" || used[call.ID] {
+			for n := i + 1; call.ID == "" || taken[call.ID]; n += len(calls) {
+				call.ID = fmt.Sprintf("call_%d_%d", turn, n)
+			}
+			taken[call.ID] = true
 		}
+		used[call.ID] = true
 	}
 }
 
@@ -302,5 +312,6 @@ func failedTry(err error) FailedTry {
 	for _, late := range []error{ErrReplyCut, ErrReplyStalled, ErrReplyTimeout, ErrReplyTooLarge, ErrReplyEmpty} {
 		failed.Billable = failed.Billable || errors.Is(err, late)
 	}
+	failed.Billable = failed.Billable || ended(err)
 	return failed
 }

@@ -4,66 +4,147 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 )
 
-// encode is the reply as it is recorded.
-func (r *Reply) encode() ([]byte, error) {
-	r.Response.storable()
-	return json.Marshal(r)
+// A record is what counts, since a journal may redact it. But most come back as
+// they were written, and then what was written need not be parsed again: settle
+// brings a value into the very form that its own JSON would give back.
+
+// encode returns the reply as it is recorded, and whether the reply itself equals
+// what the record would be read as.
+func (r *Reply) encode() (data []byte, same bool, err error) {
+	var s settler
+	s.response(&r.Response)
+	for i := range r.Failed {
+		f := &r.Failed[i]
+		s.text(f.Provider, f.Model, f.Error)
+	}
+	s.text(r.Provider, r.Model)
+	data, err = json.Marshal(r)
+	return data, !s.altered, err
 }
 
-// encode is the tool record as it is recorded.
-func (r *ToolRecord) encode() ([]byte, error) {
-	r.Result.storable()
-	return json.Marshal(r)
+// encode is [Reply.encode] for a tool call.
+func (r *ToolRecord) encode() (data []byte, same bool, err error) {
+	var s settler
+	s.text(r.Name)
+	s.result(&r.Result)
+	data, err = json.Marshal(r)
+	return data, !s.altered, err
 }
 
-// recordedReply is the reply that a record holds. What counts is the record: a
-// journal may have redacted it.
-func recordedReply(key string, record []byte, live *Reply, made []byte) (*Reply, error) {
-	reply := &Reply{}
-	if err := json.Unmarshal(record, reply); err != nil {
+// made is a value with the record that was made of it.
+type made[T any] struct {
+	value *T // nil when it comes from the journal
+	data  []byte
+	same  bool // the value equals what the data would be read as
+}
+
+// recorded is the value that a record holds.
+func recorded[T any](key string, record []byte, m made[T]) (*T, error) {
+	if m.same && bytes.Equal(record, m.data) {
+		return m.value, nil
+	}
+	value := new(T)
+	if err := json.Unmarshal(record, value); err != nil {
 		return nil, fmt.Errorf("record %s: %w", key, err)
 	}
-	reply.Key, reply.Replayed = key, live == nil
-	return reply, nil
+	return value, nil
 }
 
-func recordedTool(key string, data []byte, live *ToolRecord, made []byte) (*ToolRecord, error) {
-	record := &ToolRecord{}
-	if err := json.Unmarshal(data, record); err != nil {
-		return nil, fmt.Errorf("record %s: %w", key, err)
-	}
-	record.Replayed = live == nil
-	return record, nil
+// settler makes values what JSON can hold: raw fields that are not JSON are
+// dropped, and arguments that are not are kept as text with the reason. It does
+// not change what slices and maps of a backend hold.
+type settler struct {
+	altered bool // JSON will replace bytes of a text that are not UTF-8
 }
 
-// storable makes of a reply what JSON can hold: raw fields that are not JSON are
-// dropped, and arguments that are not are kept as text with the reason.
-func (r *Response) storable() {
-	r.Extra = storableFields(r.Extra)
-	r.Message.storable()
+func (s *settler) response(r *Response) {
+	s.text(r.ID, r.Model, string(r.Finish))
+	r.Extra = s.fields(r.Extra)
+	s.message(&r.Message)
 }
 
-func (m *Message) storable() {
-	m.Extra = storableFields(m.Extra)
+func (s *settler) message(m *Message) {
+	s.text(string(m.Role), m.ToolCallID, m.ToolName)
+	m.Content = s.parts(m.Content)
+	m.Extra = s.fields(m.Extra)
 	m.ToolCalls = append([]ToolCall(nil), m.ToolCalls...)
 	for i := range m.ToolCalls {
-		call := &m.ToolCalls[i]
-		call.Extra = storableFields(call.Extra)
-		switch trimmed := bytes.TrimSpace(call.Arguments); {
-		case len(trimmed) == 0:
-			call.Arguments = nil
-		case !json.Valid(trimmed):
-			if call.Invalid == "" {
-				call.Invalid = parserWords(trimmed)
-			}
-			text, err := json.Marshal(string(call.Arguments))
-			if err != nil { // a string always encodes
-				text = nil
-			}
-			call.Arguments = text
+		s.call(&m.ToolCalls[i])
+	}
+}
+
+func (s *settler) call(c *ToolCall) {
+	c.Extra = s.fields(c.Extra)
+	if trimmed := bytes.TrimSpace(c.Arguments); len(trimmed) == 0 {
+		c.Arguments = nil
+	} else if compact, err := json.Marshal(json.RawMessage(trimmed)); err == nil {
+		c.Arguments = compact
+	} else {
+		if c.Invalid == "" {
+			c.Invalid = parserWords(trimmed)
 		}
+		c.Arguments = jsonString(string(c.Arguments))
+	}
+	s.text(c.ID, c.Name, c.Invalid, c.Key)
+	s.text(string(c.Arguments))
+}
+
+func (s *settler) result(r *ToolResult) {
+	r.Content = s.parts(r.Content)
+	if len(r.Structured) == 0 {
+		r.Structured = nil
+		return
+	}
+	compact, err := json.Marshal(r.Structured)
+	if err != nil {
+		if len(r.Content) == 0 {
+			r.Content = s.parts(Text(string(r.Structured)))
+		}
+		compact = nil
+	}
+	r.Structured = compact
+	s.text(string(compact))
+}
+
+func (s *settler) parts(parts []Part) []Part {
+	if len(parts) == 0 {
+		return nil
+	}
+	for i := range parts {
+		p := &parts[i]
+		s.text(string(p.Type), p.Text, p.MediaType, p.URI)
+		// An empty slice comes back as none.
+		s.altered = s.altered || (p.Data != nil && len(p.Data) == 0)
+	}
+	return parts
+}
+
+func (s *settler) fields(fields map[string]json.RawMessage) map[string]json.RawMessage {
+	if len(fields) == 0 {
+		return nil
+	}
+	kept := make(map[string]json.RawMessage, len(fields))
+	for key, raw := range fields {
+		compact, err := json.Marshal(raw)
+		if err != nil {
+			continue
+		}
+		kept[key] = compact
+		s.text(key, string(compact))
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	return kept
+}
+
+// text notes whether texts come back from JSON as they are.
+func (s *settler) text(texts ...string) {
+	for _, t := range texts {
+		s.altered = s.altered || !utf8.ValidString(t)
 	}
 }
 
@@ -75,29 +156,10 @@ func parserWords(text []byte) string {
 	return "not JSON"
 }
 
-func (r *ToolResult) storable() {
-	if len(r.Structured) == 0 || json.Valid(r.Structured) {
-		return
+func jsonString(text string) json.RawMessage {
+	data, err := json.Marshal(text)
+	if err != nil { // a string always encodes
+		return json.RawMessage(`""`)
 	}
-	if len(r.Content) == 0 {
-		r.Content = Text(string(r.Structured))
-	}
-	r.Structured = nil
-}
-
-func storableFields(fields map[string]json.RawMessage) map[string]json.RawMessage {
-	valid := true
-	for _, raw := range fields {
-		valid = valid && json.Valid(raw)
-	}
-	if valid {
-		return fields
-	}
-	kept := make(map[string]json.RawMessage, len(fields))
-	for key, raw := range fields {
-		if json.Valid(raw) {
-			kept[key] = raw
-		}
-	}
-	return kept
+	return data
 }

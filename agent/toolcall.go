@@ -83,23 +83,23 @@ func (r *run) runTool(ctx context.Context, turn, index int, call ToolCall) toolO
 			p.refusal, p.inDoubt = inDoubtResult(call.Name), true
 		}
 	}
-	var live *ToolRecord
-	var made []byte
+	var m made[ToolRecord]
 	data, err := do(ctx, r.Journal, key, input, func(ctx context.Context) ([]byte, error) {
 		var err error
-		if live, err = r.perform(ctx, p); err != nil {
+		if m.value, err = r.perform(ctx, p); err != nil {
 			return nil, err
 		}
-		made, err = live.encode()
-		return made, err
+		m.data, m.same, err = m.value.encode()
+		return m.data, err
 	})
 	if err != nil {
 		return toolOutcome{err: err}
 	}
-	record, err := recordedTool(key, data, live, made)
+	record, err := recorded(key, data, m)
 	if err != nil {
 		return toolOutcome{err: err}
 	}
+	record.Replayed = m.value == nil
 	record.Call = call
 	if r.OnTool != nil {
 		r.OnTool(turn, index, record)
@@ -201,6 +201,9 @@ func objectArguments(raw json.RawMessage) (json.RawMessage, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" || string(raw) == `""` {
 		return json.RawMessage("{}"), nil
+	}
+	if raw[0] == '{' && json.Valid(raw) {
+		return raw, nil
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &object); err != nil {

@@ -1,7 +1,6 @@
 package workflow
 
 import (
-	"context"
 	"strings"
 	"time"
 
@@ -212,7 +211,7 @@ func (r *regularVisit) log(attempt int, result *agent.Result, cause error) {
 // writeLog writes a log; a log that cannot be written is reported and fails
 // nothing.
 func (sc *StepContext) writeLog(name string, value any) {
-	if err := sc.run.writeJSON(context.WithoutCancel(sc.run.ctx), name, value); err != nil {
+	if err := sc.run.writeJSON(sc.run.grace, name, value); err != nil {
 		sc.Logger().Warn("write log", "file", name, "error", sc.run.redactError(err))
 	}
 }

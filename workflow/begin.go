@@ -158,7 +158,7 @@ func (w *walk) end(status Status, cause error) (Status, error) {
 
 // removeWork removes the emptied work folders, and those of visits that failed.
 func (w *walk) removeWork() {
-	if err := w.run.ws.Storage().Remove(context.WithoutCancel(w.run.ctx), w.run.layout.WorkRoot()); err != nil {
+	if err := w.run.ws.Storage().Remove(w.run.grace, w.run.layout.WorkRoot()); err != nil {
 		w.warn("remove work folders", err)
 	}
 }

@@ -1,7 +1,6 @@
 package workflow
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -53,7 +52,7 @@ func (w *walk) writeLedger() {
 	}
 	run := costs.Run{ID: w.run.id, Folder: w.run.folder}
 	ledger := costs.NewLedger(w.run.ws.Storage())
-	if err := ledger.Write(context.WithoutCancel(w.run.ctx), run, w.run.spent); err != nil {
+	if err := ledger.Write(w.run.grace, run, w.run.spent); err != nil {
 		w.warn("write cost ledger", err)
 	}
 }

@@ -1,7 +1,6 @@
 package workflow
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -50,7 +49,7 @@ func (w *walk) writeMetadata(status Status, cause error) {
 		took := now.Sub(w.run.startedAt).Milliseconds()
 		m.CompletedAt, m.DurationMS = &now, &took
 	}
-	if err := w.run.writeIndentedJSON(context.WithoutCancel(w.run.ctx), w.run.layout.Metadata(), m); err != nil {
+	if err := w.run.writeIndentedJSON(w.run.grace, w.run.layout.Metadata(), m); err != nil {
 		w.warn("write run metadata", err)
 	}
 }

@@ -17,10 +17,8 @@ func (w *walk) place() error {
 	if len(w.moves) == 0 {
 		return nil
 	}
-	// A cancelled run still puts in place what it has recorded.
-	ctx := context.WithoutCancel(w.run.ctx)
 	for _, m := range w.moves {
-		if err := m.do(ctx, w.run.ws.Storage()); err != nil {
+		if err := m.do(w.run.grace, w.run.ws.Storage()); err != nil {
 			return fmt.Errorf("publish %s: %w", m.execution, err)
 		}
 	}

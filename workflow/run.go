@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync/atomic"
 	"time"
 
 	"github.com/treadle-dev/treadle/costs"
@@ -31,7 +32,11 @@ type Run struct {
 
 	ctx    context.Context // of everything the run does
 	cancel context.CancelCauseFunc
-	events *eventLog
+	// grace is of what must still be written when ctx has ended. It ends storageGrace
+	// later, so that a storage that hangs cannot hold a canceled run for ever.
+	grace   context.Context
+	abandon context.CancelCauseFunc
+	events  *eventLog
 
 	sessions sessions
 	spent    *costs.Tally // of all model calls, of earlier processes too
@@ -60,7 +65,32 @@ func newRun(c *Controller, ws *workspace.Workspace, program *Program, folder str
 		done:   make(chan struct{}),
 	}
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
+	r.grace, r.abandon = context.WithCancelCause(context.Background())
 	return r
+}
+
+// storageGrace is how long a canceled run waits for its storage.
+const storageGrace = 10 * time.Second
+
+var errStorageHangs = fmt.Errorf("the storage did not answer within %s of the cancellation", storageGrace)
+
+// boundGrace ends the grace in time when the run is canceled. The func that it
+// returns undoes it.
+func (r *Run) boundGrace() (stop func()) {
+	var timer atomic.Pointer[time.Timer]
+	unhook := context.AfterFunc(r.ctx, func() {
+		timer.Store(time.AfterFunc(storageGrace, func() {
+			r.abandon(errStorageHangs)
+			r.journal.Abort(errStorageHangs)
+		}))
+	})
+	return func() {
+		unhook()
+		if t := timer.Load(); t != nil {
+			t.Stop()
+		}
+		r.abandon(nil)
+	}
 }
 
 // ID is the run's immutable id.
@@ -95,6 +125,7 @@ func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[RunEvent, error
 
 // drive walks the run to its end and makes the end known. It is called once.
 func (r *Run) drive() {
+	defer r.boundGrace()()
 	began := time.Now()
 	status, steps, err := r.walk.drive()
 	err = errors.Join(err, r.sessions.close())

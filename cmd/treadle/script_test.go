@@ -19,7 +19,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/treadle-dev/treadle/costs"
-	"github.com/treadle-dev/treadle/internal/nodetest"
 	"github.com/treadle-dev/treadle/internal/openaitest"
 	"github.com/treadle-dev/treadle/workspace"
 )
@@ -27,12 +26,6 @@ import (
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, scripts("testdata/script", nil))
-}
-
-func TestTheRealFilesystemServerServesARun(t *testing.T) {
-	t.Parallel()
-	node, args := nodetest.Bin(t, "@modelcontextprotocol/server-filesystem", "dist/index.js")
-	testscript.Run(t, scripts("testdata/real", map[string]string{"NODE": node, "FILESYSTEM": args[0]}))
 }
 
 // scripts are run with commands of our own:
