@@ -61,6 +61,8 @@ type Request struct {
 	MaxOutputTokens *int64   `json:"max_output_tokens,omitempty"`
 	// SerialTools asks the model for one tool call at a time.
 	SerialTools bool `json:"serial_tools,omitempty"`
+	// Output, when set, asks for a reply that is one JSON value of a schema.
+	Output *OutputSchema `json:"output,omitempty"`
 	// Options are further fields of the provider's request body, sent as they are.
 	Options map[string]json.RawMessage `json:"options,omitempty"`
 }

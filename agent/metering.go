@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// meters are what a run's model calls are counted by.
+// meters are what a run's model calls are counted by: the run's own first, so that
+// a refusal leaves nothing reserved that outlives the run.
 func (l *Loop) meters() []Meter {
 	var meters []Meter
 	if l.MaxTokens > 0 {
@@ -47,10 +48,9 @@ func (c *modelCall) reserve(ctx context.Context, b Fallback, request *Request) (
 	default:
 		call.Output = DefaultMaxOutputTokens
 	}
-	for i, meter := range c.meters {
+	for _, meter := range c.meters {
 		granted, err := meter.Reserve(ctx, call)
 		if err != nil {
-			release(c.meters[:i], call)
 			return call, refusedBy(err)
 		}
 		call.Output = min(call.Output, granted)
@@ -100,13 +100,6 @@ func describeOutput(ctx context.Context, b Fallback) int64 {
 		return 0
 	}
 	return info.MaxOutputTokens
-}
-
-// release gives a reservation back for a call that was not made.
-func release(meters []Meter, call MeteredCall) {
-	for _, meter := range meters {
-		meter.Settle(call, Usage{Input: Tokens(0), Output: Tokens(0)})
-	}
 }
 
 func (c *modelCall) settle(call MeteredCall, usage Usage) {

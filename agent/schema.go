@@ -78,11 +78,16 @@ func ParseSchema(raw json.RawMessage) (*Schema, error) {
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
-	compiler.UseLoader(nothingOutside{})
+	// A schema may come from a model or a server.
+	compiler.UseLoader(noLoader{})
 	if err := compiler.AddResource(schemaLocation, document); err != nil {
 		return nil, fmt.Errorf("the schema cannot be used: %w", err)
 	}
-	compiled, err := compiler.Compile(schemaLocation)
+	var compiled *jsonschema.Schema
+	err = safely(func() (err error) {
+		compiled, err = compiler.Compile(schemaLocation)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("the schema cannot be used: %w", compileProblem(err))
 	}
@@ -97,15 +102,8 @@ func compileProblem(err error) error {
 	if errors.As(err, &invalid) && errors.As(invalid.Err, &values) {
 		return errors.New(joinProblems(problemsOf(values)))
 	}
-	return err
-}
-
-// nothingOutside refuses to load what a schema refers to: a schema may come from a
-// model or a server, and must not read files or call out.
-type nothingOutside struct{}
-
-func (nothingOutside) Load(url string) (any, error) {
-	return nil, fmt.Errorf("%s lies outside the schema, and is not loaded; put it under $defs", url)
+	// The location means nothing to the reader.
+	return errors.New(strings.ReplaceAll(err.Error(), schemaLocation, ""))
 }
 
 // SchemaFor returns the schema of a Go type, as encoding/json writes it: fields
@@ -125,7 +123,7 @@ func SchemaOf(t reflect.Type) (schema *Schema, err error) {
 			schema, err = nil, fmt.Errorf("there is no schema of %s: %v", t, cause)
 		}
 	}()
-	reflector := jsonschemaout.Reflector{Anonymous: true, ExpandedStruct: true, Namer: distinctNames()}
+	reflector := jsonschemaout.Reflector{Anonymous: true, Namer: distinctNames()}
 	raw, err := marshalPlain(reflector.ReflectFromType(t))
 	if err != nil {
 		return nil, fmt.Errorf("there is no schema of %s: %w", t, err)
@@ -143,6 +141,9 @@ func distinctNames() func(reflect.Type) string {
 	return func(t reflect.Type) string {
 		if name, ok := names[t]; ok {
 			return name
+		}
+		if t.Name() == "" {
+			return "" // it is written in place
 		}
 		base := strings.Map(func(r rune) rune {
 			switch {
@@ -174,7 +175,7 @@ func (s *Schema) Validate(value json.RawMessage) error {
 }
 
 func (s *Schema) validate(value any) error {
-	err := s.compiled.Validate(value)
+	err := safely(func() error { return s.compiled.Validate(value) })
 	var invalid *jsonschema.ValidationError
 	if errors.As(err, &invalid) {
 		return &SchemaError{Problems: problemsOf(invalid)}

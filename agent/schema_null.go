@@ -33,7 +33,7 @@ func (s *Schema) Fit(value json.RawMessage) (json.RawMessage, error) {
 		if len(nulls) == 0 || !removeNulls(decoded, ordered, nulls) {
 			return nil, first
 		}
-		if s.compiled.Validate(decoded) == nil {
+		if s.validate(decoded) == nil {
 			return marshalPlain(ordered)
 		}
 	}
@@ -42,7 +42,7 @@ func (s *Schema) Fit(value json.RawMessage) (json.RawMessage, error) {
 // refusedNulls are the places of nulls that the schema refuses.
 func (s *Schema) refusedNulls(value any) [][]string {
 	var invalid *jsonschema.ValidationError
-	if !errors.As(s.compiled.Validate(value), &invalid) {
+	if !errors.As(safely(func() error { return s.compiled.Validate(value) }), &invalid) {
 		return nil
 	}
 	var places [][]string

@@ -83,7 +83,7 @@ func (c *schemaConversion) openAI(node any, at string, depth int) any {
 	case len(types) == 0 && !nullable:
 		c.problem(at, "it has no type; say which is wanted")
 		return nil
-	case len(types) > 1 && (slices.Contains(types, "object") || slices.Contains(types, "array")):
+	case (len(types) > 1 || nullable) && (slices.Contains(types, "object") || slices.Contains(types, "array")):
 		return c.openAI(splitTypes(schema, types, nullable), at, depth)
 	}
 	copyKeywords(out, schema, "title", "description", "type")
@@ -247,7 +247,7 @@ func nullableStrict(node any) any {
 	switch {
 	case nullable:
 		return schema
-	case len(types) == 0: // a reference
+	case len(types) == 0, types[0] == "object", types[0] == "array": // or a reference
 		either := newSchemaObject()
 		either.set("anyOf", []any{schema, null})
 		return either

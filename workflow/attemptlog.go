@@ -1,11 +1,11 @@
 package workflow
 
 import (
-	"strings"
+	"encoding/json"
 	"time"
 
 	"github.com/treadle-dev/treadle/agent"
-	"github.com/treadle-dev/treadle/costs"
+	"github.com/treadle-dev/treadle/internal/journal"
 )
 
 // attemptTrace is what the logs tell of one attempt.
@@ -105,12 +105,35 @@ func (r *regularVisit) onReply(turn int, reply *agent.Reply) {
 		DurationMS: reply.DurationMS, FirstTokenMS: reply.FirstTokenMS,
 		Finish: reply.Response.Finish, Usage: reply.Response.Usage,
 	})
-	key := attemptKey(sc.leaf.key, sc.attempt) + "/" + reply.Key
-	sc.run.spent.Add(replyEntry(key, sc.step.id, sc.attempt, turn, reply))
+	for _, entry := range replyEntries(attemptKey(sc.leaf.key, sc.attempt)+"/"+reply.Key, reply) {
+		sc.run.spent.Add(entry)
+	}
 	sc.run.emit(RunEvent{
 		Kind: ModelReplied, Step: sc.step.id, Visit: sc.leaf.visit, Attempt: sc.attempt, Turn: turn,
 		Model: modelOf(reply), Usage: &reply.Response.Usage, Replayed: reply.Replayed,
 	})
+}
+
+// onRetry records a failed model call that the provider may charge for, counts
+// it, and tells listeners. What is recorded rides with the reply that follows, or
+// with the failure of the step.
+func (r *regularVisit) onRetry(turn int, failed *agent.FailedTry, wait time.Duration, again bool) {
+	sc := r.sc
+	if chargeable(failed) {
+		key := failedKey(attemptKey(sc.leaf.key, sc.attempt), turn, failed)
+		if data, err := json.Marshal(failed); err != nil {
+			sc.Logger().Warn("record a failed model call", "error", err)
+		} else if err := sc.run.journal.Note(journal.KindNote, key, data); err != nil {
+			sc.Logger().Warn("record a failed model call", "error", sc.run.redactError(err))
+		}
+		sc.run.spent.Add(failedEntry(key, failed))
+	}
+	sc.run.emit(RunEvent{
+		Kind: ModelFailed, Step: sc.step.id, Visit: sc.leaf.visit, Attempt: sc.attempt, Turn: turn,
+		Model: failed.Model, Usage: &failed.Usage, Retrying: again, Error: sc.run.ctl.redactor.Text(failed.Error),
+	})
+	sc.Logger().Warn("model call failed", "turn", turn, "model", failed.Model, "retrying", again, "wait", wait,
+		"error", sc.run.ctl.redactor.Text(failed.Error))
 }
 
 func (r *regularVisit) onTool(turn, index int, record *agent.ToolRecord) {
@@ -138,7 +161,7 @@ func (r *regularVisit) begin(attempt int) {
 	sc := r.sc
 	r.trace = attemptTrace{began: sc.run.ctl.config.Now().UTC()}
 	messages := r.conv.Messages()
-	log := promptsLog{Provider: r.given.Provider, Model: r.given.Model, Tools: []string{}}
+	log := promptsLog{Provider: r.loop.Provider, Model: r.loop.Request.Model, Tools: []string{}}
 	if attempt == 1 && messages[0].Role == agent.RoleSystem {
 		log.SystemPrompt = messages[0].ContentText()
 	}
@@ -157,7 +180,7 @@ func (r *regularVisit) log(attempt int, result *agent.Result, cause error) {
 		StepIndex: int(sc.step.index), StepID: sc.step.id, StepPath: sc.leaf.key, RunID: sc.run.id,
 		RetryAttempt: attempt, LoopIteration: sc.leaf.visit,
 		ExecutionResult: result.Final.ContentText(), Error: errorText(cause),
-		Provider: r.given.Provider, Model: r.given.Model,
+		Provider: r.loop.Provider, Model: r.loop.Request.Model,
 		StartedAt: r.trace.began, CompletedAt: now, DurationMS: now.Sub(r.trace.began).Milliseconds(),
 		LLMCallCount: len(r.trace.llmCalls), ToolCallCount: len(r.trace.toolCalls),
 		TotalInputTokens: sent(result.Usage), TotalOutputTokens: result.Usage.Output,
@@ -232,16 +255,4 @@ func modelOf(reply *agent.Reply) string {
 		return reply.Model
 	}
 	return reply.Response.Model
-}
-
-func replyEntry(key, step string, attempt, turn int, reply *agent.Reply) costs.Entry {
-	took := time.Duration(reply.DurationMS) * time.Millisecond
-	return costs.Entry{
-		Key: key, Time: reply.StartedAt.Add(took), StepID: step, Attempt: attempt, Turn: turn,
-		Provider: reply.Provider, Model: modelOf(reply), Usage: reply.Response.Usage, Duration: took,
-	}
-}
-
-func isReplyKey(key string) bool {
-	return strings.HasSuffix(key, "/reply") && strings.Contains(key, "/turn/")
 }

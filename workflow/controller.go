@@ -26,10 +26,20 @@ import (
 type Config struct {
 	// Models are the model backends. Nil: a step that needs a model fails.
 	Models agent.Models
-	// Provider and Model are used by steps whose configuration names none. Empty
-	// is the default of Models, and of the backend.
+	// Provider and Model are used by steps for which neither their configuration
+	// nor a tier names a model. Empty is the default of Models, and of the backend.
 	Provider string
 	Model    string
+	// Tiers are the models of the tiers high, medium and low, for steps that name no
+	// model and workflows whose settings name none for the tier.
+	Tiers agent.Tiers
+	// Retry decides whether a failed model call is repeated; nil is
+	// [agent.DefaultRetry].
+	Retry agent.Retry
+	// Limits bound each attempt of a step.
+	Limits Limits
+	// Meter limits the model calls of all runs of the controller; nil is no limit.
+	Meter agent.Meter
 	// Toolsets are the MCP servers and other tools that steps may select, with
 	// unique names.
 	Toolsets []agent.Toolset

@@ -2,47 +2,104 @@ package workflow
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/treadle-dev/treadle/agent"
 	"github.com/treadle-dev/treadle/costs"
 	"github.com/treadle-dev/treadle/internal/journal"
 )
 
-// attemptKey is the position of an attempt of a visit.
+// Keys of what a step records, below the key of its visit.
+
 func attemptKey(visit string, attempt int) string {
 	return fmt.Sprintf("%s/attempt/%d", visit, attempt)
 }
 
-// replayReply counts a model call that an earlier process recorded.
-func (w *walk) replayReply(rec *journal.Record) error {
-	entry, ok, err := entryOf(rec)
-	if ok {
-		w.run.spent.Add(entry)
-	}
-	return err
+// failedKey is the key of a failed model call. A turn may be tried again by
+// another process, so the time tells its tries apart.
+func failedKey(attempt string, turn int, failed *agent.FailedTry) string {
+	return fmt.Sprintf("%s/turn/%d/failed/%d", attempt, turn, failed.StartedAt.UnixNano())
 }
 
-// entryOf reads the cost entry of a recorded model call; ok is false for other
-// records.
-func entryOf(rec *journal.Record) (entry costs.Entry, ok bool, err error) {
-	if rec.Kind != journal.KindResult || !isReplyKey(rec.Key) {
-		return entry, false, nil
-	}
-	var reply agent.Reply
-	if err := decode(rec, &reply); err != nil {
-		return entry, false, err
-	}
-	attempt, turn := numberAfter(rec.Key, "/attempt/"), numberAfter(rec.Key, "/turn/")
-	return replyEntry(rec.Key, stepOf(rec.Key), attempt, turn, &reply), true, nil
+func isReplyKey(key string) bool {
+	return strings.HasSuffix(key, "/reply") && strings.Contains(key, "/turn/")
+}
+
+func isFailedKey(key string) bool {
+	return strings.Contains(key, "/turn/") && strings.Contains(key, "/failed/")
 }
 
 // numberAfter reads the number that follows a part of a key; 0 when there is none.
-func numberAfter(key, part string) (n int) {
+func numberAfter(key, part string) int {
 	_, rest, _ := strings.Cut(key, part)
 	digits, _, _ := strings.Cut(rest, "/")
-	_, _ = fmt.Sscanf(digits, "%d", &n)
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return 0
+	}
 	return n
+}
+
+// entriesOf reads the cost entries of a record: a reply and the tries before it, or
+// a failed try that may be charged for. Other records have none.
+func entriesOf(rec *journal.Record) ([]costs.Entry, error) {
+	switch {
+	case rec.Kind == journal.KindResult && isReplyKey(rec.Key):
+		var reply agent.Reply
+		if err := decode(rec, &reply); err != nil {
+			return nil, err
+		}
+		return replyEntries(rec.Key, &reply), nil
+	case rec.Kind == journal.KindNote && isFailedKey(rec.Key):
+		var failed agent.FailedTry
+		if err := decode(rec, &failed); err != nil {
+			return nil, err
+		}
+		return []costs.Entry{failedEntry(rec.Key, &failed)}, nil
+	}
+	return nil, nil
+}
+
+// replyEntries are the entries of a reply, by its key in the run.
+func replyEntries(key string, reply *agent.Reply) []costs.Entry {
+	turn := numberAfter(key, "/turn/")
+	attempt, _, _ := strings.Cut(key, "/turn/")
+	entries := []costs.Entry{entry(key, reply.Provider, modelOf(reply), reply.StartedAt, reply.DurationMS, reply.Response.Usage)}
+	for i := range reply.Failed {
+		if failed := &reply.Failed[i]; chargeable(failed) {
+			entries = append(entries, failedEntry(failedKey(attempt, turn, failed), failed))
+		}
+	}
+	return entries
+}
+
+// chargeable reports whether a provider may charge for a failed call.
+func chargeable(failed *agent.FailedTry) bool {
+	return failed.Billable || failed.Usage != (agent.Usage{})
+}
+
+func failedEntry(key string, failed *agent.FailedTry) costs.Entry {
+	return entry(key, failed.Provider, failed.Model, failed.StartedAt, failed.DurationMS, failed.Usage)
+}
+
+func entry(key, provider, model string, started time.Time, ms int64, usage agent.Usage) costs.Entry {
+	took := time.Duration(ms) * time.Millisecond
+	return costs.Entry{
+		Key: key, Time: started.Add(took), StepID: stepOf(key),
+		Attempt: numberAfter(key, "/attempt/"), Turn: numberAfter(key, "/turn/"),
+		Provider: provider, Model: model, Usage: usage, Duration: took,
+	}
+}
+
+// spend counts the model calls of a record.
+func (w *walk) spend(rec *journal.Record) error {
+	entries, err := entriesOf(rec)
+	for _, e := range entries {
+		w.run.spent.Add(e)
+	}
+	return err
 }
 
 // writeLedger brings the daily files up to what the journal says of this run.

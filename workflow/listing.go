@@ -86,14 +86,14 @@ func RunStatus(ctx context.Context, ws *workspace.Workspace, folder string) (*Ru
 		written.RunFolder = folder
 		return &RunStanding{Metadata: written.Metadata}, nil
 	}
-	standing, _, err := recount(ctx, st, folder, nil)
+	standing, account, err := recount(ctx, st, folder, nil)
 	if err != nil {
 		return nil, err
 	}
 	if written != nil && written.RunID == standing.RunID {
 		standing.complement(&written.Metadata)
 	}
-	return standing, standing.findHolder(ctx, st, layout.Lock())
+	return standing, account.findHolder(ctx, st, layout.Lock())
 }
 
 // runFolders are the folders of the runs, sorted by iteration.
@@ -157,10 +157,16 @@ func readMetadata(ctx context.Context, st workspace.Storage, name string) (*writ
 	if err != nil {
 		return nil, err
 	}
-	if json.Unmarshal(data, &written.Metadata) != nil || written.RunID == "" || written.Status == "" {
+	if !written.decode(data) {
 		return nil, nil
 	}
 	return written, nil
+}
+
+// decode reports false for what is no metadata of a run.
+func (w *writtenMetadata) decode(data []byte) bool {
+	err := json.Unmarshal(data, &w.Metadata)
+	return err == nil && w.RunID != "" && w.Status != ""
 }
 
 // complement adds what only the metadata tells.
@@ -174,9 +180,11 @@ func (s *RunStanding) complement(written *Metadata) {
 	}
 }
 
-// findHolder finds out whether a run that has not ended is being driven.
-func (s *RunStanding) findHolder(ctx context.Context, st workspace.Storage, lock string) error {
-	if s.Status != StatusRunning {
+// findHolder finds out whether the run is being driven, where its journal leaves
+// that open.
+func (a *account) findHolder(ctx context.Context, st workspace.Storage, lock string) error {
+	s := &a.standing
+	if s.Status == StatusCompleted || (s.Status != StatusRunning && !a.opened) {
 		return nil
 	}
 	held, holder, err := lockHolder(ctx, st, lock)
@@ -186,8 +194,9 @@ func (s *RunStanding) findHolder(ctx context.Context, st workspace.Storage, lock
 	case err != nil: // the files may be readable and no more
 		s.Problem = fmt.Sprintf("whether a process drives the run cannot be told: %v", err)
 	case held:
+		a.goOn()
 		s.Holder = holder
-	default:
+	case s.Status == StatusRunning:
 		s.Status = StatusInterrupted
 	}
 	return nil

@@ -59,4 +59,4 @@ func isSuspended(err error) bool {
 	return errors.As(err, &suspend)
 }
 
-func isLimit(err error) bool { return errors.Is(err, agent.ErrTurnLimit) }
+func isLimit(err error) bool { return errors.Is(err, agent.ErrLimit) }

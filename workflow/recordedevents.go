@@ -100,7 +100,7 @@ func (r *recorded) event(rec *journal.Record) (*RunEvent, error) {
 		r.completed = record.Status == StatusCompleted
 		return ev, err
 	case journal.KindNote:
-		return failedAttempt(ev, rec)
+		return noted(ev, rec)
 	case journal.KindResult:
 		return answered(ev, rec)
 	default:
@@ -109,8 +109,14 @@ func (r *recorded) event(rec *journal.Record) (*RunEvent, error) {
 	return ev, nil
 }
 
-// failedAttempt tells of a validation that was not passed.
-func failedAttempt(ev *RunEvent, rec *journal.Record) (*RunEvent, error) {
+// noted tells of a validation that was not passed, or a model call that failed.
+func noted(ev *RunEvent, rec *journal.Record) (*RunEvent, error) {
+	if isFailedKey(rec.Key) {
+		var failed agent.FailedTry
+		err := decode(rec, &failed)
+		ev.Kind, ev.Model, ev.Usage, ev.Error = ModelFailed, failed.Model, &failed.Usage, failed.Error
+		return ev, err
+	}
 	if !isValidationKey(rec.Key) {
 		return nil, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/treadle-dev/treadle/costs"
 	"github.com/treadle-dev/treadle/internal/journal"
@@ -16,6 +17,9 @@ type account struct {
 	group     string
 	completed []string // steps, in the order of completion
 	spent     *costs.Tally
+	// opened says that the last record is that of a process which took the run up,
+	// to go on with it or to refuse.
+	opened bool
 }
 
 // recount tells a run from its journal alone. A damaged journal gives what comes
@@ -51,6 +55,13 @@ func journalRecords(ctx context.Context, st workspace.Storage, folder string) it
 // add folds one record.
 func (a *account) add(rec *journal.Record) error {
 	s := &a.standing
+	if rec.Kind == journal.KindOwner {
+		a.opened = true
+		return nil
+	}
+	if a.opened {
+		a.goOn()
+	}
 	s.UpdatedAt = rec.Time
 	step := stepOf(rec.Key)
 	switch rec.Kind {
@@ -60,11 +71,6 @@ func (a *account) add(rec *journal.Record) error {
 			return err
 		}
 		s.RunID, s.Revision, s.StartedAt, a.group = record.RunID, record.Revision, rec.Time, record.Group
-	case journal.KindOwner:
-		if s.Status == StatusCompleted {
-			break // opened to be refused: completed is final
-		}
-		s.Status, s.Error, s.CompletedAt, s.DurationMS = StatusRunning, "", nil, nil
 	case recordStarted:
 		s.NextStep = step
 	case recordOutcome:
@@ -86,16 +92,28 @@ func (a *account) add(rec *journal.Record) error {
 		if err := decode(rec, &record); err != nil {
 			return err
 		}
-		at, took := rec.Time, rec.Time.Sub(s.StartedAt).Milliseconds()
-		s.Status, s.Error, s.CompletedAt, s.DurationMS = record.Status, record.Error, &at, &took
-	case journal.KindResult:
-		entry, isCall, err := entryOf(rec)
+		a.end(&record, rec.Time)
+	case journal.KindResult, journal.KindNote:
+		entries, err := entriesOf(rec)
 		if err != nil {
 			return err
 		}
-		if isCall {
-			a.spent.Add(entry)
+		for _, e := range entries {
+			a.spent.Add(e)
 		}
 	}
 	return nil
+}
+
+// goOn folds that the process which took the run up goes on with it.
+func (a *account) goOn() {
+	a.opened = false
+	s := &a.standing
+	s.Status, s.Error, s.CompletedAt, s.DurationMS = StatusRunning, "", nil, nil
+}
+
+func (a *account) end(record *endRecord, at time.Time) {
+	s := &a.standing
+	took := at.Sub(s.StartedAt).Milliseconds()
+	s.Status, s.Error, s.CompletedAt, s.DurationMS = record.Status, record.Error, &at, &took
 }

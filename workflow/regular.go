@@ -64,16 +64,6 @@ type regularVisit struct {
 	mu sync.Mutex // of trace.toolCalls: tools run side by side
 }
 
-// given is what the visit's agent is given. It is recorded before the first model
-// call and used again after a resume, whatever the library or the host's tools
-// are then.
-type given struct {
-	Messages []agent.Message  `json:"messages"`
-	Tools    []agent.ToolSpec `json:"tools,omitempty"`
-	Provider string           `json:"provider,omitempty"`
-	Model    string           `json:"model,omitempty"`
-}
-
 // checked is the recorded result of an attempt's validation.
 type checked struct {
 	Passed   bool   `json:"passed"`
@@ -101,35 +91,48 @@ func (r *regularVisit) open(ctx context.Context) error {
 }
 
 func (r *regularVisit) prepare(ctx context.Context, tools []agent.Tool) error {
-	sc := r.sc
-	var err error
-	if r.given, err = r.recallGiven(tools); err != nil {
-		return err
-	}
-	if sc.run.ctl.config.Models == nil {
-		return errors.New("the step needs a model and the host has configured none (Config.Models)")
-	}
-	llm, err := sc.run.ctl.config.Models.LLM(ctx, r.given.Provider)
+	sc, program, config := r.sc, r.sc.run.program, &r.sc.run.ctl.config
+	refs, err := program.models(sc.step, config)
 	if err != nil {
 		return err
 	}
-	r.conv = agent.NewConversation(r.given.Messages...)
+	backends, err := sc.run.ctl.backends(ctx, refs)
+	if err != nil {
+		return err
+	}
 	r.loop = agent.Loop{
-		LLM:      llm,
-		Provider: r.given.Provider,
-		Request:  agent.Request{Model: r.given.Model},
-		Tools:    pinTools(r.given.Tools, tools),
-		MaxTurns: sc.run.program.maxTurns(sc.step),
-		OnReply:  r.onReply,
-		OnTool:   r.onTool,
+		LLM:              backends[0].LLM,
+		Provider:         backends[0].Provider,
+		Request:          agent.Request{Model: backends[0].Model, Options: backends[0].Options, SerialTools: program.serialTools(sc.step)},
+		Fallbacks:        backends[1:],
+		Retry:            config.Retry,
+		MaxTurns:         program.maxTurns(sc.step),
+		MaxDuration:      config.Limits.AttemptDuration,
+		MaxTokens:        config.Limits.AttemptTokens,
+		MaxParallelTools: config.Limits.ParallelTools,
+		Meter:            config.Meter,
+		Steering:         sc.run.steering.open(sc.step.id),
+		OnReply:          r.onReply,
+		OnTool:           r.onTool,
+		OnRetry:          r.onRetry,
+		OnUnchecked: func(tool string, err error) {
+			sc.Logger().Warn("tool arguments are not checked: the input schema does not compile", "tool", tool, "error", err)
+		},
 	}
-	r.loop.Request.SerialTools = sc.run.program.serialTools(sc.step)
-	if sink := sc.run.ctl.config.Sink; sink != nil {
-		r.loop.Sink = func(d agent.Delta) { sink(sc.step.id, d) }
+	if config.Sink != nil {
+		r.loop.Sink = func(d agent.Delta) { config.Sink(sc.step.id, d) }
 	}
-	if sc.step.config != nil && sc.step.config.ExecutionLLM != nil {
-		r.loop.Request.Options = sc.step.config.ExecutionLLM.Options
+	if program.offloads(sc.step) && len(tools) > 0 {
+		r.loop.Offload = &agent.Offload{
+			Storage: sc.run.ws.Storage(), Folder: sc.run.layout.ToolOutput(sc.step.id), Show: sc.toolPath,
+		}
+		tools = append(tools, r.loop.Offload.Tool())
 	}
+	if r.given, err = r.recallGiven(tools); err != nil {
+		return err
+	}
+	r.conv = agent.NewConversation(r.given.Messages...)
+	r.loop.Tools = pinTools(r.given.Tools, tools)
 	return nil
 }
 
@@ -139,43 +142,8 @@ func (r *regularVisit) close() error {
 		return nil
 	}
 	r.closed = true
+	r.sc.run.steering.close(r.sc.step.id)
 	return r.done()
-}
-
-// recallGiven takes what the agent is given from the journal, or makes and
-// records it.
-func (r *regularVisit) recallGiven(tools []agent.Tool) (*given, error) {
-	sc := r.sc
-	scope, err := sc.journal()
-	if err != nil {
-		return nil, err
-	}
-	g := &given{}
-	if data, ok, err := scope.Recorded("given"); err != nil {
-		return nil, err
-	} else if ok {
-		return g, json.Unmarshal(data, g)
-	}
-	if g.Messages, err = sc.messages(); err != nil {
-		return nil, err
-	}
-	g.Provider, g.Model = sc.run.program.model(sc.step, &sc.run.ctl.config)
-	for _, tool := range tools {
-		g.Tools = append(g.Tools, tool.Spec())
-	}
-	data, err := json.Marshal(g)
-	if err != nil {
-		return nil, err
-	}
-	if redactor := sc.run.ctl.redactor; redactor != nil {
-		// The agent is given what the record says, and nothing secret.
-		data = redactor.JSON(data)
-		g = &given{}
-		if err := json.Unmarshal(data, g); err != nil {
-			return nil, err
-		}
-	}
-	return g, scope.Note("given", data)
 }
 
 // attempt lets the agent work and checks what it has produced.
@@ -278,61 +246,4 @@ func (r *regularVisit) outcome(attempts int) (*Outcome, error) {
 		return nil, err
 	}
 	return &Outcome{Result: result, Attempts: attempts}, nil
-}
-
-// model is the provider and the model of a step: its own configuration, else the
-// host's.
-func (p *Program) model(s *compiledStep, config *Config) (provider, model string) {
-	if s.config != nil && s.config.ExecutionLLM != nil {
-		return s.config.ExecutionLLM.Provider, s.config.ExecutionLLM.ModelID
-	}
-	return config.Provider, config.Model
-}
-
-func (p *Program) maxTurns(s *compiledStep) int {
-	switch {
-	case s.config != nil && s.config.ExecutionMaxTurns != nil:
-		return *s.config.ExecutionMaxTurns
-	case p.settings.ExecutionDefaults.ExecutionMaxTurns != nil:
-		return *p.settings.ExecutionDefaults.ExecutionMaxTurns
-	}
-	return agent.DefaultMaxTurns
-}
-
-func (p *Program) serialTools(s *compiledStep) bool {
-	switch {
-	case s.config != nil && s.config.DisableParallelToolExecution != nil:
-		return *s.config.DisableParallelToolExecution
-	case p.settings.ExecutionDefaults.DisableParallelToolExecution != nil:
-		return *p.settings.ExecutionDefaults.DisableParallelToolExecution
-	}
-	return false
-}
-
-// pinTools gives the recorded tools, by the specs recorded, whatever the servers
-// say now. One that is gone answers that it is.
-func pinTools(specs []agent.ToolSpec, live []agent.Tool) []agent.Tool {
-	byName := make(map[string]agent.Tool, len(live))
-	for _, tool := range live {
-		byName[tool.Spec().Name] = tool
-	}
-	pinned := make([]agent.Tool, len(specs))
-	for i, spec := range specs {
-		pinned[i] = pinnedTool{spec: spec, tool: byName[spec.Name]}
-	}
-	return pinned
-}
-
-type pinnedTool struct {
-	spec agent.ToolSpec
-	tool agent.Tool // nil when it is gone
-}
-
-func (t pinnedTool) Spec() agent.ToolSpec { return t.spec }
-
-func (t pinnedTool) Call(ctx context.Context, call *agent.ToolCall) (*agent.ToolResult, error) {
-	if t.tool == nil {
-		return agent.ErrorResult(t.spec.Name + " is not available any more; go on without it"), nil
-	}
-	return t.tool.Call(ctx, call)
 }

@@ -39,6 +39,7 @@ type Run struct {
 	events  *eventLog
 
 	sessions sessions
+	steering steering
 	spent    *costs.Tally // of all model calls, of earlier processes too
 
 	done   chan struct{}

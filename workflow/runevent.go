@@ -23,6 +23,7 @@ const (
 	AttemptFailed RunEventKind = "attempt_failed"
 	ModelReplied  RunEventKind = "model_replied"
 	ToolCalled    RunEventKind = "tool_called"
+	ModelFailed   RunEventKind = "model_failed" // a model call; Retrying says whether another one follows
 )
 
 // RunEvent is one thing that happened in a run. It is plain data.
@@ -37,9 +38,11 @@ type RunEvent struct {
 	Turn    int          `json:"turn,omitempty"`
 	// Tool is the tool's name, of a ToolCalled.
 	Tool string `json:"tool,omitempty"`
-	// Usage and Model are of a ModelReplied.
+	// Usage and Model are of a ModelReplied and a ModelFailed.
 	Usage *agent.Usage `json:"usage,omitempty"`
 	Model string       `json:"model,omitempty"`
+	// Retrying is of a ModelFailed.
+	Retrying bool `json:"retrying,omitempty"`
 	// Status is of a RunEnded.
 	Status Status `json:"status,omitempty"`
 	// Replayed says that the reply or result came from the journal: it was neither

@@ -3,6 +3,8 @@ package workflow
 import (
 	"encoding/json"
 
+	"github.com/treadle-dev/treadle/agent"
+	"github.com/treadle-dev/treadle/stepconfig"
 	"github.com/treadle-dev/treadle/workspace"
 )
 
@@ -22,6 +24,34 @@ type Capabilities struct {
 	SelectedServers []string `json:"selected_servers,omitempty"`
 	// SelectedTools narrows them, as "server:tool" or "server:*".
 	SelectedTools []string `json:"selected_tools,omitempty"`
+	// LLMConfig names the models of the tiers.
+	LLMConfig LLMConfig `json:"llm_config,omitzero"`
+}
+
+// LLMConfig says which models the steps of a workflow use.
+type LLMConfig struct {
+	TieredConfig struct {
+		Tier1 *stepconfig.LLMRef `json:"tier_1,omitempty"` // high
+		Tier2 *stepconfig.LLMRef `json:"tier_2,omitempty"` // medium
+		Tier3 *stepconfig.LLMRef `json:"tier_3,omitempty"` // low
+	} `json:"tiered_config,omitzero"`
+}
+
+func (c *LLMConfig) tiers() agent.Tiers {
+	var tiers agent.Tiers
+	for _, t := range []struct {
+		ref  *stepconfig.LLMRef
+		into *agent.ModelRef
+	}{
+		{c.TieredConfig.Tier1, &tiers.High},
+		{c.TieredConfig.Tier2, &tiers.Medium},
+		{c.TieredConfig.Tier3, &tiers.Low},
+	} {
+		if t.ref != nil {
+			*t.into = modelRef(t.ref)
+		}
+	}
+	return tiers
 }
 
 // ExecutionDefaults hold for steps that do not say otherwise.

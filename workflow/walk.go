@@ -252,8 +252,8 @@ func (w *walk) replay(rec *journal.Record) error {
 	case recordEnd:
 		w.lastEnd = &endRecord{}
 		return decode(rec, w.lastEnd)
-	case journal.KindResult:
-		return w.replayReply(rec)
+	case journal.KindResult, journal.KindNote:
+		return w.spend(rec)
 	}
 	return nil
 }

@@ -73,6 +73,10 @@ func (l Layout) Archived(n int, step string) string {
 	return fmt.Sprintf("%s/execution/archived/run-%d/%s", l.base, n, step)
 }
 
+// ToolOutput is the folder with the tool output of a step that was too large for
+// its conversation.
+func (l Layout) ToolOutput(step string) string { return l.base + "/tool_output/" + step }
+
 // StepLogs is the folder with the logs of a step.
 func (l Layout) StepLogs(step string) string { return l.base + "/logs/" + step }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/treadle-dev/treadle/internal/journal"
 	"github.com/treadle-dev/treadle/workflow"
 	"github.com/treadle-dev/treadle/workspace"
 )
@@ -42,7 +41,7 @@ func exitOf(err error) int {
 		errors.Is(err, workflow.ErrRunNotFound), errors.Is(err, workflow.ErrRunName),
 		errors.Is(err, workflow.ErrRunFinished), errors.Is(err, workflow.ErrPlanChanged):
 		return exitUsage
-	case errors.Is(err, workflow.ErrRunHeld), errors.Is(err, journal.ErrStale):
+	case errors.Is(err, workflow.ErrRunHeld):
 		return exitHeld
 	case errors.Is(err, context.Canceled), errors.Is(err, workflow.ErrCanceled):
 		return exitCanceled
@@ -55,7 +54,7 @@ func exitOfRun(status workflow.Status, err error) int {
 	switch {
 	case err == nil && status == workflow.StatusCompleted:
 		return exitCompleted
-	case errors.Is(err, journal.ErrStale):
+	case errors.Is(err, workflow.ErrRunHeld):
 		return exitHeld
 	case status == workflow.StatusWaiting:
 		return exitWaiting

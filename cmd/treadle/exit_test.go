@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/treadle-dev/treadle/internal/journal"
+	"github.com/treadle-dev/treadle/costs"
 	"github.com/treadle-dev/treadle/workflow"
 	"github.com/treadle-dev/treadle/workspace"
 )
@@ -27,7 +27,7 @@ func TestTheExitStatusOfARunIsItsState(t *testing.T) {
 		{workflow.StatusWaiting, failure, 3},
 		{workflow.StatusStopped, failure, 4},
 		{workflow.StatusCanceled, workflow.ErrCanceled, 130},
-		{workflow.StatusFailed, fmt.Errorf("append: %w", journal.ErrStale), 5},
+		{workflow.StatusFailed, fmt.Errorf("taken over: %w", workflow.ErrRunHeld), 5},
 	} {
 		assert.Equal(t, c.want, exitOfRun(c.status, c.err), "%s, %v", c.status, c.err)
 	}
@@ -36,7 +36,7 @@ func TestTheExitStatusOfARunIsItsState(t *testing.T) {
 func TestTheExitStatusOfARefusalSaysWhoIsToBlame(t *testing.T) {
 	t.Parallel()
 	for want, errs := range map[int][]error{
-		1:   {errors.New("the disk is full"), journal.ErrDamaged},
+		1:   {errors.New("the disk is full"), costs.ErrDamaged},
 		2:   {&usageError{"x"}, &refusal{errors.New("x")}, workspace.Diagnostics{{}}, workflow.ErrRunNotFound, workflow.ErrRunFinished, workflow.ErrRunName, workflow.ErrPlanChanged},
 		5:   {workflow.ErrRunHeld},
 		130: {context.Canceled},

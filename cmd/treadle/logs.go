@@ -34,7 +34,10 @@ func showLogs(c *command, args []string) (int, error) {
 	}
 	if *follow {
 		f := follower{ws: ws, run: standing.RunFolder, show: c.eventPrinter(standing.RunFolder, *step, *asJSON)}
-		return exitCompleted, f.follow(ctx)
+		if err := f.follow(ctx); ctx.Err() == nil {
+			return exitCompleted, err
+		}
+		return exitCanceled, nil
 	}
 	attempts, err := readAttempts(ctx, ws, standing.RunFolder, *step)
 	if err != nil {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -13,6 +16,7 @@ import (
 // serveFiles is an MCP server that writes files below its working folder, and
 // gives its TOKEN away to whoever asks.
 func serveFiles() {
+	stalled := make(chan struct{})
 	s := server.NewMCPServer("mcpfiles", "1.0.0")
 	s.AddTool(
 		mcp.NewTool(
@@ -36,7 +40,25 @@ func serveFiles() {
 			return mcp.NewToolResultText("the token is " + os.Getenv("TOKEN") + " and \"quoted\" " + os.Getenv("TOKEN")), nil
 		},
 	)
-	if err := server.ServeStdio(s); err != nil {
+	s.AddTool(
+		mcp.NewTool("stall", mcp.WithDescription("Answers never, and stops late.")),
+		func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			signal.Ignore(syscall.SIGTERM)
+			time.AfterFunc(10*time.Second, func() { os.Exit(0) }) // whatever becomes of the test
+			if err := os.WriteFile("stalled", nil, 0o600); err != nil {
+				return nil, err
+			}
+			close(stalled)
+			select {}
+		},
+	)
+	err := server.ServeStdio(s)
+	select {
+	case <-stalled:
+		select {} // the end of the input does not end it either
+	default:
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

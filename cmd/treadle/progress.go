@@ -40,6 +40,12 @@ func eventText(ev *workflow.RunEvent, run string) string {
 		return fmt.Sprintf("%s: attempt %d did not pass%s", ev.Step, ev.Attempt, reason)
 	case workflow.ModelReplied:
 		return position(ev) + replyText(ev) + recordedMark(ev)
+	case workflow.ModelFailed:
+		text := position(ev) + "a model call failed"
+		if ev.Retrying {
+			text += ", trying again"
+		}
+		return text + reason
 	case workflow.ToolCalled:
 		return position(ev) + "called " + clean(ev.Tool) + recordedMark(ev) + reason
 	}

@@ -9,35 +9,40 @@ import (
 	"github.com/treadle-dev/treadle/workspace"
 )
 
-// resultLine is the last line of a run as JSON.
+// lineKind tells the lines of a run as JSON apart; those of events have a kind, too.
+type lineKind struct {
+	Kind string `json:"kind"`
+}
+
+// resultLine is the last line of a run as JSON, of the kind "result".
 type resultLine struct {
-	Kind string `json:"kind"` // "result"
+	lineKind
 	*workflow.Result
 	Error  string `json:"error,omitempty"`
 	Resume string `json:"resume,omitempty"` // the command
 }
 
-// errorLine is the only line, as JSON, of a run that did not begin.
+// errorLine is the only line, as JSON, of a run that did not begin: of the kind
+// "error".
 type errorLine struct {
-	Kind        string                `json:"kind"` // "error"
+	lineKind
 	Error       string                `json:"error"`
 	Diagnostics workspace.Diagnostics `json:"diagnostics,omitempty"`
 }
 
 func newErrorLine(err error) errorLine {
-	line := errorLine{Kind: "error", Error: err.Error()}
-	var servers mcp.ConfigErrors
+	line := errorLine{lineKind: lineKind{"error"}, Error: err.Error()}
 	if errors.As(err, &line.Diagnostics) {
 		return line
 	}
-	if errors.As(err, &servers) {
+	if servers, ok := errors.AsType[mcp.ConfigErrors](err); ok {
 		line.Diagnostics = servers.Diagnostics()
 	}
 	return line
 }
 
 func (c *command) newResultLine(result *workflow.Result, err error) resultLine {
-	line := resultLine{Kind: "result", Result: result}
+	line := resultLine{lineKind: lineKind{"result"}, Result: result}
 	if err != nil {
 		line.Error = err.Error()
 	}

@@ -68,7 +68,7 @@ func resumeRun(c *command, args []string) (int, error) {
 		return c.drive(ws, &workflow.RunOptions{Run: standing.RunFolder}, *asJSON)
 	}
 	if *asJSON {
-		return exitCompleted, c.printJSON(resultLine{Kind: "result", Result: resultOf(standing)})
+		return exitCompleted, c.printJSON(resultLine{lineKind: lineKind{"result"}, Result: resultOf(standing)})
 	}
 	if *name == "" {
 		fmt.Fprintf(c.stdout, "nothing to resume: every run has completed, the latest is %s\n", standing.RunFolder)
@@ -116,7 +116,11 @@ func (c *command) drive(ws *workspace.Workspace, opts *workflow.RunOptions, asJS
 		return 0, err
 	}
 	defer context.AfterFunc(ctx, run.Cancel)()
-	for ev := range run.Events(context.Background(), workflow.FromStart) {
+	for ev, eventErr := range run.Events(context.Background(), workflow.FromStart) {
+		if eventErr != nil {
+			err = errors.Join(err, eventErr)
+			break
+		}
 		if asJSON {
 			err = errors.Join(err, c.printJSON(ev))
 			continue

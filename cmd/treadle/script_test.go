@@ -34,7 +34,8 @@ func TestScripts(t *testing.T) {
 //	await N                 waits until the model was asked N times
 //	release                 lets the reply go that waits
 //	exits N COMMAND…        runs a command that must exit so
-//	signaled SIG N X CMD…   starts a command, sends it the signal when the model was asked N times, expects exit X
+//	signaled SIG W X CMD…   starts a command, sends it the signal, expects exit X; W is what to wait for: how
+//	                        often the model is asked, "output", or a file
 //	ledger DIR              compares the ledger with what the models counted
 //	nowhere TEXT DIR        looks for a text in every file below, and in the last output
 func scripts(dir string, env map[string]string) testscript.Params {
@@ -92,7 +93,7 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: model FILE")
 	}
 	var replies []scriptedReply
-	for _, line := range strings.Split(strings.TrimSpace(ts.ReadFile(args[0])), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(ts.ReadFile(args[0])), "\n") {
 		var r scriptedReply
 		ts.Check(json.Unmarshal([]byte(os.Expand(line, ts.Getenv)), &r))
 		replies = append(replies, r)
@@ -185,29 +186,66 @@ func exitCode(ts *testscript.TestScript, err error) int {
 // signaled leaves the outputs in stdout.txt and stderr.txt.
 func signaled(ts *testscript.TestScript, _ bool, args []string) {
 	signals := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
-	asked, err := strconv.Atoi(args[1])
-	ts.Check(err)
 	want, err := strconv.Atoi(args[2])
 	ts.Check(err)
 	path, err := exec.LookPath(filepath.Join(binDir(ts), args[3]))
 	ts.Check(err)
 	cmd := exec.Command(path, args[4:]...)
 	cmd.Dir, cmd.Env = ts.MkAbs("."), append(os.Environ(), environment(ts)...)
-	var stdout, stderr bytes.Buffer
+	var stdout, stderr output
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	ts.Check(cmd.Start())
-	ts.Value("models").(*models).await(ts, asked)
+	if asked, err := strconv.Atoi(args[1]); err == nil {
+		ts.Value("models").(*models).await(ts, asked)
+	} else {
+		eventually(ts, "no file "+args[1], func() bool {
+			_, err := os.Stat(ts.MkAbs(args[1]))
+			return err == nil || (args[1] == "output" && stdout.text() != "")
+		})
+	}
 	for i, name := range strings.Split(args[0], "+") {
 		if i > 0 {
-			time.Sleep(200 * time.Millisecond) // for the first signal to be seen: nothing outside shows it
+			eventually(ts, "the first signal was not seen", func() bool { return strings.Contains(stderr.text(), "canceling") })
 		}
 		ts.Check(cmd.Process.Signal(signals[name]))
 	}
 	got := exitCode(ts, cmd.Wait())
-	ts.Check(os.WriteFile(ts.MkAbs("stdout.txt"), stdout.Bytes(), 0o600))
-	ts.Check(os.WriteFile(ts.MkAbs("stderr.txt"), stderr.Bytes(), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("stdout.txt"), []byte(stdout.text()), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("stderr.txt"), []byte(stderr.text()), 0o600))
 	if got != want {
-		ts.Fatalf("exit status %d, want %d\nstdout: %s\nstderr: %s", got, want, &stdout, &stderr)
+		ts.Fatalf("exit status %d, want %d\nstdout: %s\nstderr: %s", got, want, stdout.text(), stderr.text())
+	}
+}
+
+// output is what a process has written so far.
+type output struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buffer.Write(p)
+}
+
+func (o *output) text() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buffer.String()
+}
+
+// eventually waits for what another process does.
+func eventually(ts *testscript.TestScript, complaint string, is func() bool) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(patience)
+	for !is() {
+		select {
+		case <-tick.C:
+		case <-late:
+			ts.Fatalf("%s", complaint)
+		}
 	}
 }
 

@@ -31,11 +31,11 @@ func validateWorkflow(c *command, args []string) (int, error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ds, err := c.diagnose(ctx, ws, *offline)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return exitCanceled, nil
+	case err != nil:
 		return 0, err
-	}
-	if ctx.Err() != nil {
-		return 0, ctx.Err()
 	}
 	return c.printDiagnostics(ds, *asJSON)
 }

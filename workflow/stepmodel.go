@@ -1,0 +1,86 @@
+package workflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/treadle-dev/treadle/agent"
+	"github.com/treadle-dev/treadle/stepconfig"
+)
+
+// models are the model of a step and its fallbacks in order: what the step's own
+// configuration names, else the model of its tier in the workflow's settings, else
+// in the host's, else the host's default. Without a tier of its own a step takes
+// the high one.
+func (p *Program) models(s *compiledStep, config *Config) ([]agent.ModelRef, error) {
+	if s.config != nil && s.config.ExecutionLLM != nil {
+		return modelRef(s.config.ExecutionLLM).Chain(), nil
+	}
+	tier := agent.TierHigh
+	if s.config != nil && s.config.ExecutionTier != "" {
+		var err error
+		if tier, err = agent.ParseTier(s.config.ExecutionTier); err != nil {
+			return nil, err
+		}
+	}
+	for _, tiers := range []agent.Tiers{p.settings.Capabilities.LLMConfig.tiers(), config.Tiers} {
+		ref, err := tiers.Resolve(tier)
+		if err != nil {
+			return nil, err
+		}
+		if !ref.IsZero() {
+			return ref.Chain(), nil
+		}
+	}
+	return []agent.ModelRef{{Provider: config.Provider, Model: config.Model}}, nil
+}
+
+func modelRef(ref *stepconfig.LLMRef) agent.ModelRef {
+	out := agent.ModelRef{Provider: ref.Provider, Model: ref.ModelID, Options: ref.Options}
+	for i := range ref.Fallbacks {
+		out.Fallbacks = append(out.Fallbacks, modelRef(&ref.Fallbacks[i]))
+	}
+	return out
+}
+
+// backends finds the backends of models, the step's own first.
+func (c *Controller) backends(ctx context.Context, refs []agent.ModelRef) ([]agent.Fallback, error) {
+	if c.config.Models == nil {
+		return nil, errors.New("the step needs a model and the host has configured none (Config.Models)")
+	}
+	backends := make([]agent.Fallback, len(refs))
+	for i, ref := range refs {
+		llm, err := c.config.Models.LLM(ctx, ref.Provider)
+		if err != nil {
+			return nil, fmt.Errorf("model %s: %w", ref.Model, err)
+		}
+		backends[i] = agent.Fallback{LLM: llm, Provider: ref.Provider, Model: ref.Model, Options: ref.Options}
+	}
+	return backends, nil
+}
+
+func (p *Program) maxTurns(s *compiledStep) int {
+	switch {
+	case s.config != nil && s.config.ExecutionMaxTurns != nil:
+		return *s.config.ExecutionMaxTurns
+	case p.settings.ExecutionDefaults.ExecutionMaxTurns != nil:
+		return *p.settings.ExecutionDefaults.ExecutionMaxTurns
+	}
+	return agent.DefaultMaxTurns
+}
+
+func (p *Program) serialTools(s *compiledStep) bool {
+	switch {
+	case s.config != nil && s.config.DisableParallelToolExecution != nil:
+		return *s.config.DisableParallelToolExecution
+	case p.settings.ExecutionDefaults.DisableParallelToolExecution != nil:
+		return *p.settings.ExecutionDefaults.DisableParallelToolExecution
+	}
+	return false
+}
+
+// offloads reports whether large tool output of a step goes to files.
+func (p *Program) offloads(s *compiledStep) bool {
+	return s.config == nil || s.config.EnableContextOffloading == nil || *s.config.EnableContextOffloading
+}
