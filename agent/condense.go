@@ -69,6 +69,9 @@ func (c *Condenser) Plan(conv []Message, window, lastInput int64) (CondensePlan,
 		fill = DefaultFill
 	}
 	limitTokens := window * int64(min(fill, 100)) / 100
+	if lastInput > 0 && lastInput+int64(conversationBytes(conv[lastReply(conv):])) <= limitTokens {
+		return CondensePlan{}, false // at a token a byte, and without a look at all of it
+	}
 	perToken := bytesEachToken(conv, lastInput)
 	if estimateConversation(conv, lastInput, perToken) <= limitTokens {
 		return CondensePlan{}, false
@@ -130,12 +133,11 @@ func (p *CondensePlan) divide(keep int) {
 		from = starts[len(starts)-keep]
 	}
 	p.tail = cutToFit(p.conv[from:], room)
-	if from > first {
+	if conversationBytes(p.conv[first:from]) >= p.summaryBytes()/2 {
 		p.old = append(earlier, p.conv[first:from]...)
-	} else {
-		// Nothing new to summarise: an earlier summary stays as it is.
-		p.head = p.conv[:first]
 	}
+	// Else there is nothing, or too little, to be worth a call: where tools and head
+	// fill the window, each turn would ask for a summary of the turn before.
 }
 
 func exchangeStarts(conv []Message, first int) []int {

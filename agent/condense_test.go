@@ -191,6 +191,13 @@ func TestReportedUsageDecidesWhereItIsKnown(t *testing.T) {
 	assert.True(t, ok, "what came since the report counts on top")
 }
 
+func TestATurnThatWouldGainNothingAsksForNoSummary(t *testing.T) {
+	t.Parallel()
+	// The tools' schemas fill the window: the messages are not what is too large.
+	_, ok := (&agent.Condenser{Keep: 2}).Plan(conversation(3, 50), 10_000, 9500)
+	assert.False(t, ok)
+}
+
 func TestTheSamePlanComesOutOfTheSameConversation(t *testing.T) {
 	t.Parallel()
 	c := &agent.Condenser{}

@@ -43,6 +43,15 @@ type Describer interface {
 	Describe(ctx context.Context, model string) (ModelInfo, error)
 }
 
+// Identified is the optional side of an [LLM] that knows whom it speaks to.
+type Identified interface {
+	// Provider is the provider's name, for records and prices.
+	Provider() string
+	// DefaultModel is the model of requests that name none; empty when such
+	// requests fail.
+	DefaultModel() string
+}
+
 // ModelInfo says what a model can take. Zero means unknown.
 type ModelInfo struct {
 	Model           string `json:"model"`

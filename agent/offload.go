@@ -49,6 +49,8 @@ type Offload struct {
 	// know it by another, such as its local path. Nil shows the name in the
 	// storage.
 	Show func(name string) string
+	// Redact takes secrets out of what is written and shown. It may be nil.
+	Redact func(text string) string
 }
 
 // OffloadedTool is the name of the tool that looks into offloaded output.
@@ -146,6 +148,9 @@ func sameJSON(text string, structured json.RawMessage) bool {
 
 // put writes the file and returns the preview.
 func (o *Offload) put(ctx context.Context, key, text string) (string, error) {
+	if o.Redact != nil {
+		text = o.Redact(text)
+	}
 	isJSON := looksLikeJSON(text)
 	content, indented := text, false
 	if isJSON {

@@ -73,6 +73,9 @@ func parseOffloadQuery(text string) (*jsonpath.Path, error) {
 		return nil, errors.New("the query uses .. more than once, which takes too long; name the way to the first")
 	case strings.Contains(filter, "..") || strings.Contains(filter, "$"):
 		return nil, errors.New("the query uses .. or $ in or after a filter, which takes too long; use @ with plain names there")
+	case strings.Contains(filter, "match(") || strings.Contains(filter, "search("):
+		// The library compiles the expression anew for every value.
+		return nil, errors.New("the functions match and search take too long here; use the operation search for a regular expression")
 	case queryWidth(path) > maxQueryWidth:
 		return nil, errors.New("the query combines too many lists of wildcards; use fewer")
 	}

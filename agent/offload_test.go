@@ -189,11 +189,17 @@ func TestFiveMegabytesOfOneLineCanBeReadSearchedAndQueried(t *testing.T) {
 	assert.Contains(t, mustLook(t, o, map[string]any{"operation": "search", "path": path, "pattern": "NAME-", "case_sensitive": true}), "no line matches")
 	value := mustLook(t, o, map[string]any{"operation": "query", "path": path, "query": "$.items[49998:].name"})
 	assert.Equal(t, "[2 matches]\n$['items'][49998]['name'] = \"name-49998\"\n$['items'][49999]['name'] = \"name-49999\"\n", value)
-	filtered := mustLook(t, o, map[string]any{"operation": "query", "path": path, "query": `$..[?@.id > 49998].id`})
-	assert.Equal(t, "[1 matches]\n$['items'][49999]['id'] = 49999\n", filtered)
+}
+
+func TestQueriesShowPlacesAndSayHowMuchThereIs(t *testing.T) {
+	t.Parallel()
+	o, _, path := offloaded(t, oneLineJSON(2000))
+	filtered := mustLook(t, o, map[string]any{"operation": "query", "path": path, "query": `$..[?@.id > 1998].id`})
+	assert.Equal(t, "[1 matches]\n$['items'][1999]['id'] = 1999\n", filtered)
 	all := mustLook(t, o, map[string]any{"operation": "query", "path": path, "query": "$.items[*].id", "max_results": 100_000})
-	assert.Contains(t, all, "[50000 matches]")
-	assert.Contains(t, all, "more: narrow the query")
+	assert.Contains(t, all, "[2000 matches]")
+	assert.Contains(t, all, "$['items'][199]['id'] = 199\n")
+	assert.Contains(t, all, "[1800 more: narrow the query")
 	whole := mustLook(t, o, map[string]any{"operation": "query", "path": path, "query": "$"})
 	assert.Contains(t, whole, "bytes in all")
 }
@@ -289,6 +295,7 @@ func TestQueriesThatWouldTakeTooLongAreRefused(t *testing.T) {
 		"$..[?@..x]":             "..",
 		"$.items[?$.items]":      "filter",
 		"$[*,*,*,*,*][*,*,*,*]":  "too many",
+		"$..[?match(@.a,'n.*')]": "operation search",
 		strings.Repeat("$", 600): "at most",
 		"$[?length(@.a, @.b)]":   "JSONPath",
 	} {
@@ -350,5 +357,39 @@ func TestAnyTextSurvivesOffloadingWithinTheBounds(t *testing.T) {
 		again, err := o.Result(t.Context(), "k", result)
 		require.NoError(rt, err)
 		require.Equal(rt, result, again, "what is shown is not offloaded again")
+	})
+}
+
+func TestSecretsReachNeitherTheFileNorThePreview(t *testing.T) {
+	t.Parallel()
+	o := &agent.Offload{Storage: workspace.NewMem(), Redact: func(text string) string { return strings.ReplaceAll(text, "s3cret", "[secret:KEY]") }}
+	result, err := o.Result(t.Context(), "k", agent.TextResult("key s3cret\n"+numberedLines(2000)+"s3cret"))
+	require.NoError(t, err)
+	assert.NotContains(t, result.Text(), "s3cret")
+	assert.Contains(t, result.Text(), "[secret:KEY]")
+	entries, err := o.Storage.ReadDir(t.Context(), "tool_output")
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	data, err := o.Storage.ReadFile(t.Context(), "tool_output/"+entries[0].Name())
+	require.NoError(t, err)
+	assert.NotContains(t, string(data), "s3cret")
+}
+
+func FuzzLookingIntoLargeOutput(f *testing.F) {
+	o, _, path := offloaded(f, oneLineJSON(400)+strings.Repeat(" ", 40_000))
+	for _, args := range []string{
+		`{"operation":"read","start":3,"end":2}`, `{"operation":"read","offset":99}`, `{"operation":"search","pattern":"(a|b)*x{2,9}"}`,
+		`{"operation":"query","query":"$..[?match(@.name, 'n.*9')].id"}`, `{"operation":"query","query":"$.items[::-3,'x',0]"}`,
+		`{"operation":"query","query":"$[?length(@)>count(@.*)]"}`,
+	} {
+		f.Add(args)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		var args map[string]any
+		if json.Unmarshal([]byte(raw), &args) != nil || args == nil {
+			return
+		}
+		args["path"] = path
+		_, _ = look(t, o, args)
 	})
 }

@@ -11,11 +11,12 @@ import (
 // attemptTrace is what the logs tell of one attempt.
 type attemptTrace struct {
 	began     time.Time
-	llmCalls  []llmCallLog
-	toolCalls []toolCallLog
+	llmCalls  []LLMCallLog
+	toolCalls []ToolCallLog
 }
 
-type llmCallLog struct {
+// LLMCallLog is a model call in the log of an attempt. Times are in milliseconds.
+type LLMCallLog struct {
 	Turn         int                `json:"turn"`
 	Provider     string             `json:"provider,omitempty"`
 	Model        string             `json:"model,omitempty"`
@@ -26,7 +27,8 @@ type llmCallLog struct {
 	Usage        agent.Usage        `json:"usage"`
 }
 
-type toolCallLog struct {
+// ToolCallLog is a tool call in the log of an attempt. Turn and Index count from 1.
+type ToolCallLog struct {
 	Turn        int       `json:"turn"`
 	Index       int       `json:"index"`
 	Name        string    `json:"name"`
@@ -38,8 +40,8 @@ type toolCallLog struct {
 	InDoubt     bool      `json:"in_doubt,omitempty"`
 }
 
-// attemptLog is execution-attempt-{A}-iteration-{M}.json.
-type attemptLog struct {
+// AttemptLog is execution-attempt-{A}-iteration-{M}.json.
+type AttemptLog struct {
 	StepIndex              int       `json:"step_index"`
 	StepID                 string    `json:"step_id"`
 	StepPath               string    `json:"step_path"`
@@ -65,17 +67,17 @@ type attemptLog struct {
 	ToolResultBytes        int       `json:"tool_result_bytes"`
 }
 
-// conversationLog is the -conversation file of an attempt. It holds the messages
+// ConversationLog is the -conversation file of an attempt. It holds the messages
 // from FirstMessage on; those before stand in the logs of earlier attempts.
-type conversationLog struct {
+type ConversationLog struct {
 	FirstMessage int             `json:"first_message"` // from 0
 	History      []agent.Message `json:"conversation_history"`
-	LLMCalls     []llmCallLog    `json:"llm_calls"`
-	ToolCalls    []toolCallLog   `json:"tool_calls"`
+	LLMCalls     []LLMCallLog    `json:"llm_calls"`
+	ToolCalls    []ToolCallLog   `json:"tool_calls"`
 }
 
-// promptsLog is the -prompts file of an attempt; it is written before the call.
-type promptsLog struct {
+// PromptsLog is the -prompts file of an attempt; it is written before the call.
+type PromptsLog struct {
 	SystemPrompt string   `json:"system_prompt,omitempty"`
 	UserMessage  string   `json:"user_message"`
 	Tools        []string `json:"tools"`
@@ -83,8 +85,8 @@ type promptsLog struct {
 	Model        string   `json:"model,omitempty"`
 }
 
-// finalSummaryLog is execution-final-summary.json.
-type finalSummaryLog struct {
+// FinalSummaryLog is execution-final-summary.json.
+type FinalSummaryLog struct {
 	SchemaVersion   int       `json:"schema_version"`
 	StepID          string    `json:"step_id"`
 	StepPath        string    `json:"step_path"`
@@ -100,7 +102,7 @@ type finalSummaryLog struct {
 // onReply counts a model call: for the ledger, the log and the listeners.
 func (r *regularVisit) onReply(turn int, reply *agent.Reply) {
 	sc := r.sc
-	r.trace.llmCalls = append(r.trace.llmCalls, llmCallLog{
+	r.trace.llmCalls = append(r.trace.llmCalls, LLMCallLog{
 		Turn: turn, Provider: reply.Provider, Model: reply.Model, StartedAt: reply.StartedAt,
 		DurationMS: reply.DurationMS, FirstTokenMS: reply.FirstTokenMS,
 		Finish: reply.Response.Finish, Usage: reply.Response.Usage,
@@ -140,7 +142,7 @@ func (r *regularVisit) onTool(turn, index int, record *agent.ToolRecord) {
 	sc := r.sc
 	text := record.Result.Text()
 	r.mu.Lock()
-	r.trace.toolCalls = append(r.trace.toolCalls, toolCallLog{
+	r.trace.toolCalls = append(r.trace.toolCalls, ToolCallLog{
 		Turn: turn, Index: index, Name: record.Name, StartedAt: record.StartedAt, DurationMS: record.DurationMS,
 		ArgsBytes: len(record.Call.Arguments), ResultBytes: len(text),
 		IsError: record.Result.IsError, InDoubt: record.InDoubt,
@@ -161,7 +163,7 @@ func (r *regularVisit) begin(attempt int) {
 	sc := r.sc
 	r.trace = attemptTrace{began: sc.run.ctl.config.Now().UTC()}
 	messages := r.conv.Messages()
-	log := promptsLog{Provider: r.loop.Provider, Model: r.loop.Request.Model, Tools: []string{}}
+	log := PromptsLog{Provider: r.loop.Provider, Model: r.loop.Request.Model, Tools: []string{}}
 	if attempt == 1 && messages[0].Role == agent.RoleSystem {
 		log.SystemPrompt = messages[0].ContentText()
 	}
@@ -176,7 +178,7 @@ func (r *regularVisit) begin(attempt int) {
 func (r *regularVisit) log(attempt int, result *agent.Result, cause error) {
 	sc := r.sc
 	now := sc.run.ctl.config.Now().UTC()
-	log := attemptLog{
+	log := AttemptLog{
 		StepIndex: int(sc.step.index), StepID: sc.step.id, StepPath: sc.leaf.key, RunID: sc.run.id,
 		RetryAttempt: attempt, LoopIteration: sc.leaf.visit,
 		ExecutionResult: result.Final.ContentText(), Error: errorText(cause),
@@ -210,7 +212,7 @@ func (r *regularVisit) log(attempt int, result *agent.Result, cause error) {
 	layout, step, visit := sc.run.layout, sc.step.id, sc.leaf.visit
 	sc.writeLog(layout.AttemptLog(step, attempt, visit, ""), log)
 	history := r.conv.Messages()
-	sc.writeLog(layout.AttemptLog(step, attempt, visit, "conversation"), conversationLog{
+	sc.writeLog(layout.AttemptLog(step, attempt, visit, "conversation"), ConversationLog{
 		FirstMessage: r.shown, History: history[r.shown:], LLMCalls: r.trace.llmCalls, ToolCalls: r.trace.toolCalls,
 	})
 	if cause != nil {
@@ -223,7 +225,7 @@ func (r *regularVisit) log(attempt int, result *agent.Result, cause error) {
 		sc.writeLog(layout.AttemptValidationLog(step, attempt, visit), entry)
 	}
 	if r.report.Passed {
-		sc.writeLog(layout.FinalSummaryLog(step), finalSummaryLog{
+		sc.writeLog(layout.FinalSummaryLog(step), FinalSummaryLog{
 			SchemaVersion: 1, StepID: step, StepPath: sc.leaf.key, RunFolder: sc.run.folder, RunID: sc.run.id,
 			Status: string(StatusCompleted), Attempts: attempt, Iteration: visit,
 			ExecutionResult: log.ExecutionResult, CompletedAt: now,

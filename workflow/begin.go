@@ -8,7 +8,6 @@ import (
 	"maps"
 	"time"
 
-	"github.com/treadle-dev/treadle/internal/journal"
 	"github.com/treadle-dev/treadle/workspace"
 )
 
@@ -96,24 +95,27 @@ func (w *walk) appendReopen(record reopenRecord) error {
 	return nil
 }
 
-// recordedRun reads what an existing run was started with, or nil when its first
-// record was never written.
-func (c *Controller) recordedRun(ctx context.Context, ws *workspace.Workspace, folder string) (*runRecord, error) {
-	layout := workspace.RunLayout(folder)
-	opts := journal.Options{Blobs: layout.JournalBlobs()}
-	for rec, err := range journal.Read(ctx, ws.Storage(), layout.Journal(), opts) {
+// recordedRun reads what an existing run was started with, and whether it has
+// completed. The record is nil when it was never written.
+func (c *Controller) recordedRun(ctx context.Context, ws *workspace.Workspace, folder string) (record *runRecord, completed bool, err error) {
+	for rec, err := range journalRecords(ctx, ws.Storage(), folder) {
 		if err != nil {
-			return nil, &RunError{Run: folder, Err: err}
+			return nil, false, &RunError{Run: folder, Err: err}
 		}
-		if rec.Kind == recordRun {
-			record := &runRecord{}
-			if err := json.Unmarshal(rec.Data, record); err != nil {
-				return nil, &RunError{Run: folder, Err: fmt.Errorf("start of the run: %w", err)}
-			}
-			return record, nil
+		switch rec.Kind {
+		case recordRun:
+			record = &runRecord{}
+			err = decode(rec, record)
+		case recordEnd:
+			var end endRecord
+			err = decode(rec, &end)
+			completed = end.Status == StatusCompleted
+		}
+		if err != nil {
+			return nil, false, &RunError{Run: folder, Err: err}
 		}
 	}
-	return nil, nil
+	return record, completed, nil
 }
 
 // projectEvery bounds how often a running run rewrites its metadata and ledger.

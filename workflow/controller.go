@@ -177,15 +177,19 @@ func (c *Controller) prepare(ctx context.Context, ws *workspace.Workspace, opts 
 	if opts.Group != "" {
 		return nil, fmt.Errorf("group %q: the workflow has no groups", opts.Group)
 	}
-	if err := c.recallOptions(ctx, ws, &opts); err != nil {
+	recorded, err := c.recall(ctx, ws, &opts)
+	if err != nil {
 		return nil, err
 	}
 	program, err := c.programOf(ctx, ws, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkSelections(program); err != nil {
-		return nil, err
+	if recorded != nil && recorded.Revision != program.revision {
+		return nil, &RunError{Run: opts.Run, Err: planChanged(recorded, program)}
+	}
+	if ds := append(c.CheckSelections(program), c.CheckModels(ctx, program)...); ds.HasErrors() {
+		return nil, ds
 	}
 	folder, lock, err := c.claim(ctx, ws, opts.Run)
 	if err != nil {
@@ -199,37 +203,29 @@ func (c *Controller) prepare(ctx context.Context, ws *workspace.Workspace, opts 
 	return run, nil
 }
 
-// recallOptions replaces the options of a resumed run by what it was started with.
-func (c *Controller) recallOptions(ctx context.Context, ws *workspace.Workspace, opts **RunOptions) error {
-	if (*opts).Run == "" {
-		return nil
+// recall reads what a run that is taken up was started with, nil for a new one, and
+// puts it in the place of the options.
+func (c *Controller) recall(ctx context.Context, ws *workspace.Workspace, opts **RunOptions) (*runRecord, error) {
+	folder := (*opts).Run
+	if folder == "" {
+		return nil, nil
 	}
-	if err := c.checkRun(ctx, ws, (*opts).Run); err != nil {
-		return err
+	if err := knownRun(ctx, ws.Storage(), folder); err != nil {
+		return nil, err
 	}
-	recorded, err := c.recordedRun(ctx, ws, (*opts).Run)
-	if err != nil || recorded == nil {
-		return err
-	}
-	if len((*opts).Variables) > 0 {
-		return fmt.Errorf("%s: variables are given when a run starts, not when it is resumed", (*opts).Run)
+	recorded, completed, err := c.recordedRun(ctx, ws, folder)
+	switch {
+	case err != nil || recorded == nil:
+		return nil, err
+	case completed:
+		return nil, fmt.Errorf("%s: %w", folder, ErrRunFinished)
+	case len((*opts).Variables) > 0:
+		return nil, fmt.Errorf("%s: variables are given when a run starts, not when it is resumed", folder)
 	}
 	recalled := **opts
 	recalled.Variables = recorded.Variables
 	*opts = &recalled
-	return nil
-}
-
-// checkRun says why a name is not that of a run in the workspace.
-func (c *Controller) checkRun(ctx context.Context, ws *workspace.Workspace, name string) error {
-	if !runFolder.MatchString(name) {
-		return fmt.Errorf("%q: %w; runs are called iteration-N", name, ErrRunName)
-	}
-	there, err := exists(ctx, ws.Storage(), workspace.RunLayout(name).Journal())
-	if err == nil && !there {
-		return fmt.Errorf("%s: %w", name, ErrRunNotFound)
-	}
-	return err
+	return recorded, nil
 }
 
 func (c *Controller) programOf(ctx context.Context, ws *workspace.Workspace, opts *RunOptions) (*Program, error) {

@@ -11,14 +11,6 @@ import (
 	"github.com/treadle-dev/treadle/workspace"
 )
 
-// CheckSelections reports every toolset that the workflow or a step selects and
-// the host does not have. It is offline; a run that starts does the same.
-func (c *Controller) CheckSelections(p *Program) workspace.Diagnostics {
-	var ds workspace.Diagnostics
-	errors.As(c.checkSelections(p), &ds)
-	return ds
-}
-
 // Preflight checks what needs the outside: it opens every toolset that a step
 // selects, looks for the tools that are selected by name, and closes them again.
 // Toolsets that the host does not have are left to [Controller.CheckSelections].

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/treadle-dev/treadle/agent"
+	"github.com/treadle-dev/treadle/manifest"
 	"github.com/treadle-dev/treadle/stepconfig"
+	"github.com/treadle-dev/treadle/workspace"
 )
 
 // models are the model of a step and its fallbacks in order: what the step's own
@@ -53,11 +56,56 @@ func (c *Controller) backends(ctx context.Context, refs []agent.ModelRef) ([]age
 	for i, ref := range refs {
 		llm, err := c.config.Models.LLM(ctx, ref.Provider)
 		if err != nil {
-			return nil, fmt.Errorf("model %s: %w", ref.Model, err)
+			return nil, fmt.Errorf("model %q: %w", ref.Model, err)
 		}
 		backends[i] = agent.Fallback{LLM: llm, Provider: ref.Provider, Model: ref.Model, Options: ref.Options}
+		id, ok := llm.(agent.Identified)
+		if !ok {
+			continue
+		}
+		if backends[i].Provider == "" {
+			backends[i].Provider = id.Provider()
+		}
+		if backends[i].Model == "" {
+			backends[i].Model = id.DefaultModel()
+		}
+		if backends[i].Model == "" {
+			return nil, errors.New("no model is named: name one in the step's execution_llm, in the workflow's llm_config, or as the host's default")
+		}
 	}
 	return backends, nil
+}
+
+// CheckModels reports every step that needs a model and has none that the host can
+// serve. It calls no model; a run that starts does the same.
+func (c *Controller) CheckModels(ctx context.Context, p *Program) workspace.Diagnostics {
+	var ds workspace.Diagnostics
+	var last []agent.ModelRef // most steps have the model of the step before
+	for _, s := range p.steps {
+		if s.typ.Manifest == nil || s.typ.Manifest.CallsModel != manifest.CallsModelAlways {
+			continue
+		}
+		refs, err := p.models(s, &c.config)
+		if err == nil && reflect.DeepEqual(refs, last) {
+			continue
+		}
+		last = refs
+		if err == nil {
+			_, err = c.backends(ctx, refs)
+		}
+		if err == nil {
+			continue
+		}
+		d := workspace.Diagnostic{
+			Code: "model.missing", Severity: workspace.SeverityError, File: workspace.PlanFile, Pointer: s.pointer,
+			Message: fmt.Sprintf("step %s: %v", s.id, err),
+		}
+		if s.config != nil && s.config.ExecutionLLM != nil {
+			d.File, d.Pointer = p.configFile, s.configPointer+"/execution_llm"
+		}
+		ds = append(ds, d)
+	}
+	return ds
 }
 
 func (p *Program) maxTurns(s *compiledStep) int {

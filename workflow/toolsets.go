@@ -28,9 +28,9 @@ func (p *Program) selection(s *compiledStep) agent.Selection {
 	return selected
 }
 
-// checkSelections reports, before anything runs, every toolset that a step
-// selects and the host does not have.
-func (c *Controller) checkSelections(p *Program) error {
+// CheckSelections reports every toolset that the workflow or a step selects and
+// the host does not have. It is offline; a run that starts does the same.
+func (c *Controller) CheckSelections(p *Program) workspace.Diagnostics {
 	var ds workspace.Diagnostics
 	check := func(selection agent.Selection, file, pointer string) {
 		if _, err := selection.Toolsets(c.config.Toolsets); err != nil {
@@ -48,7 +48,7 @@ func (c *Controller) checkSelections(p *Program) error {
 			check(agent.Selection{Servers: s.config.SelectedServers, Tools: s.config.SelectedTools}, p.configFile, s.configPointer)
 		}
 	}
-	return ds.Err()
+	return ds
 }
 
 // sessions are the toolsets that a run has open for all its steps.

@@ -264,10 +264,14 @@ func (w *walk) replayRun(rec *journal.Record) error {
 		return err
 	}
 	if record.Revision != w.run.program.revision {
-		return fmt.Errorf("%w (it started with revision %s and the plan is now %s)", ErrPlanChanged, record.Revision, w.run.program.revision)
+		return planChanged(&record, w.run.program)
 	}
 	w.start(&record, rec.Time)
 	return nil
+}
+
+func planChanged(record *runRecord, p *Program) error {
+	return fmt.Errorf("%w (it started with revision %s and the plan is now %s)", ErrPlanChanged, record.Revision, p.revision)
 }
 
 // replayLeaf decodes how a visit ended and finds the visit.

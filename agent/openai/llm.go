@@ -21,7 +21,17 @@ type LLM struct {
 	secrets []string
 }
 
-var _ agent.LLM = (*LLM)(nil)
+var (
+	_ agent.LLM        = (*LLM)(nil)
+	_ agent.Identified = (*LLM)(nil)
+)
+
+// Provider is the provider's name, as configured or as the endpoint's address
+// tells.
+func (l *LLM) Provider() string { return l.cfg.Provider }
+
+// DefaultModel is the model of requests that name none; it may be empty.
+func (l *LLM) DefaultModel() string { return l.cfg.Model }
 
 // Generate makes one call; it never repeats it. Every error is an
 // [*agent.ModelError]: it wraps the context's error when the caller's context

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/treadle-dev/treadle/workflow"
 )
 
 // maxFinal bounds the text of an agent's last reply, in lines.
@@ -66,7 +68,7 @@ func (c *command) detail(format string, args ...any) {
 	fmt.Fprintf(c.stdout, "  "+format+"\n", args...)
 }
 
-func modelText(call *modelCall) string {
+func modelText(call *workflow.LLMCallLog) string {
 	model := call.Model
 	if model == "" {
 		model = "the model"
@@ -76,7 +78,7 @@ func modelText(call *modelCall) string {
 		sum(u.Input, u.CacheRead, u.CacheWrite), sum(u.Output), milliseconds(call.DurationMS), clean(string(call.Finish)))
 }
 
-func toolText(call *toolCall) string {
+func toolText(call *workflow.ToolCallLog) string {
 	text := fmt.Sprintf("%s, %d bytes in, %d out, %s", clean(call.Name), call.ArgsBytes, call.ResultBytes, milliseconds(call.DurationMS))
 	switch {
 	case call.InDoubt:

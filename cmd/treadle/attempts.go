@@ -12,59 +12,25 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/treadle-dev/treadle/agent"
 	"github.com/treadle-dev/treadle/validation"
+	"github.com/treadle-dev/treadle/workflow"
 	"github.com/treadle-dev/treadle/workspace"
 )
 
 // attempt is what the log files tell of one attempt, as far as it is shown. Record
 // is nil for one that is under way, or that was interrupted by force.
 type attempt struct {
-	Step       string          `json:"step_id"`
-	Visit      int             `json:"visit"`
-	Attempt    int             `json:"attempt"`
-	Record     *attemptRecord  `json:"record,omitempty"`
-	LLMCalls   []modelCall     `json:"llm_calls,omitempty"`
-	ToolCalls  []toolCall      `json:"tool_calls,omitempty"`
-	Validation *validation.Log `json:"validation,omitempty"`
+	Step       string                 `json:"step_id"`
+	Visit      int                    `json:"visit"`
+	Attempt    int                    `json:"attempt"`
+	Record     *workflow.AttemptLog   `json:"record,omitempty"`
+	LLMCalls   []workflow.LLMCallLog  `json:"llm_calls,omitempty"`
+	ToolCalls  []workflow.ToolCallLog `json:"tool_calls,omitempty"`
+	Validation *validation.Log        `json:"validation,omitempty"`
 	// Damaged names log files that could not be read.
 	Damaged []string `json:"damaged,omitempty"`
 
 	began time.Time
-}
-
-type attemptRecord struct {
-	Status          string    `json:"status"`
-	ExecutionResult string    `json:"execution_result"`
-	Error           string    `json:"error,omitempty"`
-	StartedAt       time.Time `json:"started_at"`
-	DurationMS      int64     `json:"duration_ms"`
-	InputTokens     *int64    `json:"total_input_tokens,omitempty"`
-	OutputTokens    *int64    `json:"total_output_tokens,omitempty"`
-}
-
-type conversation struct {
-	LLMCalls  []modelCall `json:"llm_calls"`
-	ToolCalls []toolCall  `json:"tool_calls"`
-}
-
-type modelCall struct {
-	Turn       int                `json:"turn"`
-	Model      string             `json:"model,omitempty"`
-	DurationMS int64              `json:"duration_ms"`
-	Finish     agent.FinishReason `json:"finish_reason,omitempty"`
-	Usage      agent.Usage        `json:"usage"`
-}
-
-type toolCall struct {
-	Turn        int    `json:"turn"`
-	Index       int    `json:"index"`
-	Name        string `json:"name"`
-	DurationMS  int64  `json:"duration_ms"`
-	ArgsBytes   int    `json:"args_bytes"`
-	ResultBytes int    `json:"result_bytes"`
-	IsError     bool   `json:"is_error,omitempty"`
-	InDoubt     bool   `json:"in_doubt,omitempty"`
 }
 
 var attemptFile = regexp.MustCompile(`^execution-attempt-([1-9][0-9]*)-iteration-([1-9][0-9]*)-prompts\.json$`)
@@ -132,13 +98,15 @@ func readAttempt(ctx context.Context, ws *workspace.Workspace, layout workspace.
 	if info, err := ws.Storage().Stat(ctx, prompts); err == nil {
 		a.began = info.ModTime()
 	}
-	record, talk, report := &attemptRecord{}, &conversation{}, &validation.Log{}
+	record, talk, report := &workflow.AttemptLog{}, &workflow.ConversationLog{}, &validation.Log{}
 	if a.read(ctx, ws, layout.AttemptLog(step, a.Attempt, a.Visit, ""), record) {
 		a.Record, a.began = record, record.StartedAt
 	}
 	if a.read(ctx, ws, layout.AttemptLog(step, a.Attempt, a.Visit, "conversation"), talk) {
 		a.LLMCalls, a.ToolCalls = talk.LLMCalls, talk.ToolCalls
-		slices.SortStableFunc(a.ToolCalls, func(x, y toolCall) int { return cmp.Or(cmp.Compare(x.Turn, y.Turn), cmp.Compare(x.Index, y.Index)) })
+		slices.SortStableFunc(a.ToolCalls, func(x, y workflow.ToolCallLog) int {
+			return cmp.Or(cmp.Compare(x.Turn, y.Turn), cmp.Compare(x.Index, y.Index))
+		})
 	}
 	if a.read(ctx, ws, layout.AttemptValidationLog(step, a.Attempt, a.Visit), report) {
 		a.Validation = report
