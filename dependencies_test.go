@@ -30,6 +30,7 @@ var dependencies = []dependency{
 	{module: "github.com/landlock-lsm/go-landlock", why: "the sandbox's inner wall; must not run in the host process", only: []string{"internal/sandbox/helper"}},
 	{module: "github.com/invopop/jsonschema", why: "JSON Schemas out of Go types", only: []string{"agent", "schemas"}},
 	{module: "github.com/santhosh-tekuri/jsonschema", why: "checking values against JSON Schemas", only: []string{"agent", "validation"}},
+	{module: "golang.org/x/text", why: "the schema checker takes its messages' language from here", only: []string{"agent", "validation"}},
 	{module: "github.com/theory/jsonpath", why: "RFC 9535 paths: in validation schemas, and to look into offloaded results", only: []string{"agent", "validation"}},
 	{module: "github.com/robfig/cron", why: "schedules", only: []string{"workflow", "pulse"}},
 	{module: "github.com/tidwall/gjson", why: "reading a daily cost file level by level without decoding what is kept as it is; the Chat Completions client brings it", only: []string{"costs"}},

@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// Conversation is what a model has been told and has said, in order. Its digest
+// Conversation is what a model has been told and has said, in order; a loop with a
+// [Condenser] replaces older parts by a summary. Its digest
 // grows with each message, so that the input of a turn is named in constant time
 // however long the conversation is.
 //
@@ -45,6 +46,15 @@ func (c *Conversation) appendRecorded(m Message, record []byte) {
 	h.Write(record)
 	h.Sum(c.digest[:0])
 	c.messages = append(c.messages, m)
+}
+
+// replaceRecorded puts other messages in the place of all, as the record says.
+func (c *Conversation) replaceRecorded(messages []Message, record []byte) {
+	h := sha256.New()
+	h.Write(c.digest[:])
+	h.Write(record)
+	h.Sum(c.digest[:0])
+	c.messages = messages
 }
 
 // Messages returns the messages so far. The slice is the caller's; what it holds

@@ -29,7 +29,7 @@ func (c *inputCheck) problem(arguments json.RawMessage) string {
 	if c.schema == nil {
 		return ""
 	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(arguments))
+	value, err := decodeArguments(arguments)
 	if err != nil {
 		return err.Error()
 	}
@@ -43,6 +43,31 @@ func (c *inputCheck) problem(arguments json.RawMessage) string {
 		_, words, _ = strings.Cut(words, "\n")
 	}
 	return clipText(words, maxProblemText)
+}
+
+// exactDigits is how many digits of a decimal number a float64 always keeps.
+const exactDigits = 15
+
+// decodeArguments reads arguments for the validator. The validator's own reader
+// keeps numbers as text, which costs much more and matters for long ones only.
+func decodeArguments(arguments json.RawMessage) (any, error) {
+	digits := 0
+	for _, c := range arguments {
+		if digits > exactDigits {
+			break
+		}
+		switch {
+		case c >= '0' && c <= '9':
+			digits++
+		case c != '.':
+			digits = 0
+		}
+	}
+	var value any
+	if digits <= exactDigits && json.Unmarshal(arguments, &value) == nil {
+		return value, nil
+	}
+	return jsonschema.UnmarshalJSON(bytes.NewReader(arguments))
 }
 
 // maxProblemText is how much of a validator's words the model is told, in bytes.

@@ -13,6 +13,7 @@ type Journal interface {
 	// Do returns what is recorded under key. When nothing is, it runs fn, records
 	// the result durably, and returns it; an error of fn is returned and not
 	// recorded. A record made for another input is an error. The result is JSON.
+	// While fn runs it may use the journal under other keys.
 	Do(ctx context.Context, key, input string, fn func(context.Context) ([]byte, error)) ([]byte, error)
 	// Begin records durably that the work under key starts, for work of effect
 	// [Unsafe] before its Do. It reports true, and records nothing, when the work

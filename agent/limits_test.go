@@ -70,7 +70,7 @@ func TestEveryLimitIsATypedErrorThatCarriesWhatWasDone(t *testing.T) {
 type meterFunc func(agent.MeteredCall) (int64, error)
 
 func (f meterFunc) Reserve(_ context.Context, call agent.MeteredCall) (int64, error) { return f(call) }
-func (f meterFunc) Settle(agent.MeteredCall, agent.Usage)                             {}
+func (f meterFunc) Settle(agent.MeteredCall, agent.Usage)                            {}
 
 func TestTheTimeLimitEndsAModelCallUnderWay(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"time"
 )
 
@@ -51,6 +50,11 @@ type Loop struct {
 	// Offload puts large tool output into files. Nil shows it whole. Its tool is
 	// to be among Tools.
 	Offload *Offload
+	// Condenser keeps the conversation within the model's window. Nil lets it grow.
+	Condenser *Condenser
+	// Output asks for an answer that is a value of a schema. An answer that is none
+	// gets one repair turn. Nil takes any text.
+	Output *Output
 	// Journal makes the loop durable. Nil records nothing.
 	Journal Journal
 	// KeyPrefix, when set, stands before the positions in [ToolCall.Key] and
@@ -85,7 +89,8 @@ type Loop struct {
 	// Sink gets the replies while they arrive. It may be nil.
 	Sink Sink
 	// OnReply and OnTool are told of every reply and tool result, in order of
-	// arrival, also of those that come from the journal. OnTool may be called
+	// arrival, also of those that come from the journal, and OnReply of summaries
+	// for the Condenser, whose Key tells. OnTool may be called
 	// from several goroutines at once. They may be nil.
 	OnReply func(turn int, reply *Reply)
 	OnTool  func(turn, index int, record *ToolRecord)
@@ -119,6 +124,10 @@ type Result struct {
 	ToolCalls int
 	// InvalidCalls counts tool calls whose arguments could not be used.
 	InvalidCalls int
+	// Output is the value that the Loop's Output asked for; nil without it.
+	Output json.RawMessage
+	// Condensed counts how often the conversation was condensed.
+	Condensed int
 	// Steered counts the messages that entered from a [Steering].
 	Steered int
 	// FailedTries counts the model calls that gave no reply.
@@ -135,7 +144,8 @@ type Result struct {
 //
 // The error is a [*ModelError] when a model call failed, inside a [*TriesError]
 // when it was tried more than once; a [*ReplyError] when the model refused, was
-// filtered, or was cut too often; a [*TurnLimitError], [*TimeLimitError],
+// filtered, or was cut too often; an [*OutputError] when the answer is not the Output
+// asked for; a [*TurnLimitError], [*TimeLimitError],
 // [*TokenLimitError] or [*BudgetError] at a limit; a [*SuspendError] when a tool
 // suspends; the context's error; or an error of the journal.
 func (l *Loop) Run(ctx context.Context, conv *Conversation) (*Result, error) {
@@ -179,7 +189,9 @@ type run struct {
 	cut     int      // replies in a row that the output limit cut
 	pieces  []string // of an answer that is being continued
 
-	described map[int]int64 // the longest reply of a backend's model, by number
+	repaired  bool              // a structured output was asked for again
+	lastInput int64             // tokens that the last reply was sent; 0 is unknown
+	described map[int]ModelInfo // by the number of the backend
 }
 
 func (r *run) turns(ctx context.Context) error {
@@ -195,80 +207,6 @@ func (r *run) turns(ctx context.Context) error {
 		}
 	}
 	return &TurnLimitError{Limit: limit}
-}
-
-// follow does what a reply asks for and reports whether it was the answer.
-func (r *run) follow(ctx context.Context, turn int, reply *Reply) (done bool, err error) {
-	message := &reply.Response.Message
-	switch reply.Response.Finish {
-	case FinishRefusal:
-		return true, r.unanswered(message, ErrRefused)
-	case FinishContentFilter:
-		return true, r.unanswered(message, ErrContentFiltered)
-	case FinishLength:
-		return false, r.goOn(message)
-	}
-	r.cut = 0
-	if len(message.ToolCalls) > 0 {
-		r.pieces = nil
-		return false, r.runTools(ctx, turn, message.ToolCalls)
-	}
-	r.result.Final = r.answer(message)
-	more, err := r.maySteerOn(ctx, turn, reply)
-	return !more, err
-}
-
-// unanswered is the end by a reply that is no answer.
-func (r *run) unanswered(message *Message, why error) error {
-	r.result.Final = r.answer(message)
-	return &ReplyError{Err: why, Text: r.result.Final.ContentText()}
-}
-
-// The notes that follow a reply that was cut.
-const (
-	continueNote = "Your reply was cut off by the output limit. Continue it exactly where it stopped, without repeating anything."
-	cutCallNote  = "Your reply was cut off by the output limit before its tool call was complete, so nothing was run. " +
-		"Make the call again with less in it: split the work into smaller calls."
-	cutEmptyNote = "Your reply reached the output limit before it said anything. Answer directly and briefly."
-)
-
-// goOn asks for the rest of a reply that was cut.
-func (r *run) goOn(message *Message) error {
-	text := message.ContentText()
-	note := continueNote
-	switch {
-	case len(message.ToolCalls) > 0:
-		note, r.pieces = cutCallNote, nil
-	case text == "":
-		note = cutEmptyNote
-	default:
-		r.pieces = append(r.pieces, text)
-	}
-	r.cut++
-	limit := r.MaxCutReplies
-	if limit == 0 {
-		limit = DefaultMaxCutReplies
-	}
-	if r.cut > limit {
-		said := strings.Join(r.pieces, "")
-		if said != "" {
-			r.result.Final = AssistantMessage(said)
-		}
-		return &ReplyError{Err: ErrOutputLimit, Text: said}
-	}
-	r.conv.Append(UserMessage(note))
-	return nil
-}
-
-// answer is a final message with the pieces that came before it.
-func (r *run) answer(message *Message) Message {
-	final := *message
-	final.ToolCalls = nil
-	if len(r.pieces) > 0 {
-		final.Content = Text(strings.Join(r.pieces, "") + message.ContentText())
-	}
-	r.pieces = nil
-	return final
 }
 
 func orDefault[N int | int64 | time.Duration](n, otherwise N) N {

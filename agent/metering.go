@@ -22,11 +22,26 @@ func (l *Loop) meters() []Meter {
 // metered describes the next try.
 func (c *modelCall) metered(provider, model string) MeteredCall {
 	return MeteredCall{
-		Key:      c.KeyPrefix + replyKey(c.turn) + "/try/" + strconv.Itoa(c.tries+1),
+		Key:      c.KeyPrefix + c.key + "/try/" + strconv.Itoa(c.tries+1),
 		Provider: provider,
 		Model:    model,
-		Input:    c.bounds.input(c.conv.view(), c.tools.specs),
+		Input:    c.inputBound(),
 	}
+}
+
+// inputBound is the most tokens that the call's messages are sent as.
+func (c *modelCall) inputBound() int64 {
+	messages, tools := c.request.Messages, c.request.Tools
+	if !c.spoken {
+		var alone bounds
+		return alone.input(messages, tools)
+	}
+	known := min(c.conv.Len(), len(messages))
+	bound := c.bounds.input(c.conv.view(), tools)
+	for i := known; i < len(messages); i++ {
+		bound += messageBound(&messages[i])
+	}
+	return bound
 }
 
 // reserve sets the worst case of a call aside with every meter, and bounds the
@@ -36,10 +51,7 @@ func (c *modelCall) reserve(ctx context.Context, b Fallback, request *Request) (
 		return MeteredCall{}, nil
 	}
 	call := c.metered(b.Provider, b.Model)
-	for i := c.conv.Len(); i < len(request.Messages); i++ {
-		call.Input += messageBound(&request.Messages[i])
-	}
-	most := c.describedOutput(ctx)
+	most := c.describe(ctx).MaxOutputTokens
 	switch {
 	case request.MaxOutputTokens != nil:
 		call.Output = *request.MaxOutputTokens
@@ -76,30 +88,23 @@ func refusedBy(err error) error {
 	return &BudgetError{Err: err}
 }
 
-// describedOutput is the longest reply of the model in use; 0 is unknown. It is
-// asked for once a run.
-func (r *run) describedOutput(ctx context.Context) int64 {
-	most, known := r.described[r.backend]
-	if !known {
-		most = describeOutput(ctx, r.at(r.backend))
-		if r.described == nil {
-			r.described = map[int]int64{}
-		}
-		r.described[r.backend] = most
+// describe is what the backend in use says of its model; what it does not say is
+// zero. It is asked once a run.
+func (r *run) describe(ctx context.Context) ModelInfo {
+	info, known := r.described[r.backend]
+	if known {
+		return info
 	}
-	return most
-}
-
-func describeOutput(ctx context.Context, b Fallback) int64 {
-	describer, ok := b.LLM.(Describer)
-	if !ok {
-		return 0
+	b := r.at(r.backend)
+	if describer, ok := b.LLM.(Describer); ok {
+		// A backend that cannot say now may say later, but not in this run.
+		info, _ = describer.Describe(ctx, b.Model)
 	}
-	info, err := describer.Describe(ctx, b.Model)
-	if err != nil {
-		return 0
+	if r.described == nil {
+		r.described = map[int]ModelInfo{}
 	}
-	return info.MaxOutputTokens
+	r.described[r.backend] = info
+	return info
 }
 
 func (c *modelCall) settle(call MeteredCall, usage Usage) {

@@ -5,145 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 )
-
-func replyKey(turn int) string { return "turn/" + strconv.Itoa(turn) + "/reply" }
-
-// reply makes the model call of a turn, or takes it from the journal, and appends
-// it to the conversation.
-func (r *run) reply(ctx context.Context, turn int) (*Reply, error) {
-	key := replyKey(turn)
-	var m made[Reply]
-	record, err := do(ctx, r.Journal, key, r.conv.Digest(), func(ctx context.Context) ([]byte, error) {
-		steered, err := r.steer(ctx, turn)
-		if err != nil {
-			return nil, err
-		}
-		call := &modelCall{run: r, turn: turn}
-		if m.value, err = call.generate(ctx); err != nil {
-			return nil, err
-		}
-		m.value.Steered = steered
-		m.data, m.same, err = m.value.encode()
-		return m.data, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	reply, err := recorded(key, record, m)
-	if err != nil {
-		return nil, err
-	}
-	reply.Key, reply.Replayed = key, m.value == nil
-	if reply.Replayed {
-		if err := r.replay(ctx, turn, reply); err != nil {
-			return nil, err
-		}
-	}
-	r.count(reply)
-	r.conv.appendRecorded(reply.Response.sentBack(turn), record)
-	if r.OnReply != nil {
-		r.OnReply(turn, reply)
-	}
-	return reply, nil
-}
-
-// replay does what a call from the journal did besides its reply.
-func (r *run) replay(ctx context.Context, turn int, reply *Reply) error {
-	if reply.Steered {
-		found, err := r.steerRecorded(ctx, turn)
-		if err != nil {
-			return err
-		}
-		if !found {
-			return fmt.Errorf("record %s: the messages that the reply of this turn was given are missing", steerKey(turn))
-		}
-	}
-	if len(r.meters) > 0 {
-		call := &modelCall{run: r, turn: turn}
-		for i := range reply.Failed {
-			f := &reply.Failed[i]
-			call.settleFailed(call.metered(f.Provider, f.Model), f)
-			call.tries++
-		}
-		call.settleReply(call.metered(reply.Provider, reply.Model), &reply.Response)
-	}
-	return nil
-}
-
-// count adds a reply to the result. The failed tries of a call that this process
-// made are counted already.
-func (r *run) count(reply *Reply) {
-	response := &reply.Response
-	r.result.Turns++
-	r.result.Finish = response.Finish
-	if response.Finish != FinishLength && response.Finish != FinishRefusal && response.Finish != FinishContentFilter {
-		r.result.ToolCalls += len(response.Message.ToolCalls)
-	}
-	r.result.Usage = r.result.Usage.Add(response.Usage)
-	if !response.Usage.Known() {
-		r.result.UnknownUsage++
-	}
-	if reply.Replayed {
-		for i := range reply.Failed {
-			r.countFailed(&reply.Failed[i])
-		}
-	}
-	r.bounds.learn(r.conv.Len(), response.Usage)
-}
-
-func (r *run) countFailed(failed *FailedTry) {
-	r.result.FailedTries++
-	r.result.Usage = r.result.Usage.Add(failed.Usage)
-	if failed.Billable && !failed.Usage.Known() {
-		r.result.UnknownUsage++
-	}
-}
-
-// sentBack is the message as later calls send it: with ids that pair each call
-// with its result, and without calls that will have none.
-func (r *Response) sentBack(turn int) Message {
-	switch r.Finish {
-	case FinishLength, FinishRefusal, FinishContentFilter:
-		message := r.Message
-		if len(message.ToolCalls) > 0 {
-			// What the provider wants back may belong to the calls.
-			message.ToolCalls, message.Extra = nil, nil
-		}
-		return message
-	}
-	repairIDs(r.Message.ToolCalls, turn)
-	return r.Message
-}
-
-// repairIDs gives calls without an id, or with that of another call, one of their
-// own.
-func repairIDs(calls []ToolCall, turn int) {
-	taken := make(map[string]bool, len(calls))
-	for i := range calls {
-		taken[calls[i].ID] = true
-	}
-	used := make(map[string]bool, len(calls))
-	for i := range calls {
-		call := &calls[i]
-		if call.ID == "" || used[call.ID] {
-			for n := i + 1; call.ID == "" || taken[call.ID]; n += len(calls) {
-				call.ID = fmt.Sprintf("call_%d_%d", turn, n)
-			}
-			taken[call.ID] = true
-		}
-		used[call.ID] = true
-	}
-}
 
 // modelCall is the way to one reply: the tries of one backend, then of the next.
 type modelCall struct {
 	*run
 	turn     int
-	tries    int
+	key      string // of the reply's record
+	spoken   bool   // its messages are the conversation
 	request  Request
+	tries    int
 	failed   []FailedTry
 	attempts int // of the deltas so far
 	repaired bool
@@ -151,8 +23,6 @@ type modelCall struct {
 
 // generate makes model calls until one gives a reply.
 func (c *modelCall) generate(ctx context.Context) (*Reply, error) {
-	c.request = c.Request
-	c.request.Messages, c.request.Tools = c.conv.view(), c.tools.specs
 	c.live = true
 	for {
 		reply, err := c.ask(ctx, c.at(c.backend))
@@ -264,9 +134,9 @@ func (c *modelCall) try(ctx context.Context, b Fallback) (*Reply, error) {
 }
 
 // sink passes deltas on to the loop's sink, with the attempt counted over all
-// tries, and notes when the first one came.
+// tries, and notes when the first one came. A summary is not part of what is said.
 func (c *modelCall) sink(began time.Time, reply *Reply) Sink {
-	if c.Sink == nil {
+	if c.Sink == nil || !c.spoken {
 		return nil
 	}
 	before := c.attempts

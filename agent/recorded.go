@@ -80,7 +80,7 @@ func (s *settler) call(c *ToolCall) {
 	c.Extra = s.fields(c.Extra)
 	if trimmed := bytes.TrimSpace(c.Arguments); len(trimmed) == 0 {
 		c.Arguments = nil
-	} else if compact, err := json.Marshal(json.RawMessage(trimmed)); err == nil {
+	} else if compact, err := compactRaw(trimmed); err == nil {
 		c.Arguments = compact
 	} else {
 		if c.Invalid == "" {
@@ -98,7 +98,7 @@ func (s *settler) result(r *ToolResult) {
 		r.Structured = nil
 		return
 	}
-	compact, err := json.Marshal(r.Structured)
+	compact, err := compactRaw(r.Structured)
 	if err != nil {
 		if len(r.Content) == 0 {
 			r.Content = s.parts(Text(string(r.Structured)))
@@ -128,7 +128,7 @@ func (s *settler) fields(fields map[string]json.RawMessage) map[string]json.RawM
 	}
 	kept := make(map[string]json.RawMessage, len(fields))
 	for key, raw := range fields {
-		compact, err := json.Marshal(raw)
+		compact, err := compactRaw(raw)
 		if err != nil {
 			continue
 		}
@@ -146,6 +146,20 @@ func (s *settler) text(texts ...string) {
 	for _, t := range texts {
 		s.altered = s.altered || !utf8.ValidString(t)
 	}
+}
+
+// compactRaw is raw JSON as it stands inside a record: without space, and with
+// escapes for what HTML takes for its own.
+func compactRaw(raw json.RawMessage) (json.RawMessage, error) {
+	for _, c := range raw {
+		if c <= ' ' || c == '<' || c == '>' || c == '&' || c == 0xE2 { // 0xE2 may begin a line separator
+			return json.Marshal(raw)
+		}
+	}
+	if !json.Valid(raw) {
+		return json.Marshal(raw)
+	}
+	return raw, nil
 }
 
 func parserWords(text []byte) string {

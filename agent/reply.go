@@ -18,7 +18,11 @@ type Reply struct {
 	// Steered says that messages of a [Steering] entered just before the call.
 	// They are recorded under a key of their own.
 	Steered bool `json:"steered,omitempty"`
-	// Key is the record's position in its loop. Replayed says that this process
+	// Condensed says that the conversation was condensed just before the call, by
+	// a record of its own.
+	Condensed bool `json:"condensed,omitempty"`
+	// Key is the record's position in its loop; that of a summary for a
+	// [Condenser] ends in "/condense/reply". Replayed says that this process
 	// did not make the call. Neither is stored.
 	Key      string `json:"-"`
 	Replayed bool   `json:"-"`

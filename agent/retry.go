@@ -11,8 +11,8 @@ import (
 
 // Figures of [DefaultRetry].
 const (
-	DefaultRetries      = 5               // more tries of one backend after the first
-	DefaultRetryWait    = time.Second     // before the first of them; each later wait is twice as long
+	DefaultRetries      = 5           // more tries of one backend after the first
+	DefaultRetryWait    = time.Second // before the first of them; each later wait is twice as long
 	DefaultMaxRetryWait = 30 * time.Second
 	// DefaultMaxRetryAfter is the longest wait that a provider may ask for. A
 	// longer one counts as a failure that does not pass.

@@ -172,7 +172,9 @@ func TestFallbacksAreTriedInOrderAndKept(t *testing.T) {
 	loop := agent.Loop{
 		LLM: first, Provider: "a", Request: agent.Request{Model: "a1"}, Tools: []agent.Tool{echo("read")},
 		Fallbacks: []agent.Fallback{{LLM: second, Provider: "b", Model: "b1"}, {LLM: third, Provider: "c", Model: "c1"}},
-		OnReply:   func(_ int, r *agent.Reply) { heard = append(heard, fmt.Sprintf("%s %s after %d", r.Provider, r.Model, len(r.Failed))) },
+		OnReply: func(_ int, r *agent.Reply) {
+			heard = append(heard, fmt.Sprintf("%s %s after %d", r.Provider, r.Model, len(r.Failed)))
+		},
 	}
 	_, err := loop.Run(t.Context(), asked("go"))
 	require.NoError(t, err)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strconv"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -29,8 +28,8 @@ func (s *Schema) Fit(value json.RawMessage) (json.RawMessage, error) {
 		return nil, first
 	}
 	for {
-		nulls := s.refusedNulls(decoded)
-		if len(nulls) == 0 || !removeNulls(decoded, ordered, nulls) {
+		places := s.refusedPlaces(decoded)
+		if !removeNulls(decoded, ordered, places) {
 			return nil, first
 		}
 		if s.validate(decoded) == nil {
@@ -39,19 +38,21 @@ func (s *Schema) Fit(value json.RawMessage) (json.RawMessage, error) {
 	}
 }
 
-// refusedNulls are the places of nulls that the schema refuses.
-func (s *Schema) refusedNulls(value any) [][]string {
+// refusedPlaces are the places that the schema finds fault with, nulls among them.
+func (s *Schema) refusedPlaces(value any) [][]string {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(safely(func() error { return s.compiled.Validate(value) }), &invalid) {
 		return nil
 	}
 	var places [][]string
+	seen := map[string]bool{}
 	var walk func(*jsonschema.ValidationError)
 	walk = func(e *jsonschema.ValidationError) {
 		for _, cause := range e.Causes {
 			walk(cause)
 		}
-		if len(e.InstanceLocation) > 0 && !slices.ContainsFunc(places, func(p []string) bool { return slices.Equal(p, e.InstanceLocation) }) {
+		if at := pointerOf(e.InstanceLocation); at != "" && !seen[at] {
+			seen[at] = true
 			places = append(places, e.InstanceLocation)
 		}
 	}

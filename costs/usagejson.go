@@ -216,7 +216,7 @@ func (u *usageJSON) bucket() (*bucket, error) {
 		b.withoutPrice = b.calls
 	}
 	if u.PricingVersion != "" {
-		for _, v := range strings.Split(u.PricingVersion, versionSeparator) {
+		for v := range strings.SplitSeq(u.PricingVersion, versionSeparator) {
 			b.addVersion(v)
 		}
 	}

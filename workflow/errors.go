@@ -53,9 +53,6 @@ func (e *RunError) Error() string {
 func (e *RunError) Unwrap() error { return e.Err }
 
 // panicError is a panic of a host's step, kept as the step's error.
-type panicError struct {
-	value any
-	stack []byte
-}
+type panicError struct{ value any }
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }

@@ -59,7 +59,7 @@ func TestDoneWorkOfAHostsStepIsNotDoneAgain(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		text, err := workflow.Do(sc, "render", agent.Idempotent, sum, func(_ context.Context, n int) (string, error) {
+		text, err := workflow.Do(sc, "render", agent.Idempotent, sum, func(context.Context, int) (string, error) {
 			counts["render"]++
 			if fail {
 				return "", errors.New("printer on fire")

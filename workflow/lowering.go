@@ -21,7 +21,7 @@ func (l *Lowering) lower(s *compiledStep) error {
 		return err
 	}
 	if l.err == nil && l.entry < 0 {
-		return errors.New("Lower added no node")
+		return errors.New("its Lower added no node")
 	}
 	return l.err
 }

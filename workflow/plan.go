@@ -136,7 +136,7 @@ func jsonDiagnostic(prefix, file, pointer string, data []byte, err error) worksp
 		d.Message = fmt.Sprintf("not valid JSON at line %d, column %d: %s", line, column, syntax.Error())
 	case errors.As(err, &mismatch):
 		d.Code = prefix + ".json.type"
-		for _, token := range strings.Split(mismatch.Field, ".") {
+		for token := range strings.SplitSeq(mismatch.Field, ".") {
 			// encoding/json names the struct that a step type embeds, too.
 			if token != "" && token != "StepBase" {
 				d.Pointer += "/" + workspace.PointerEscape(token)

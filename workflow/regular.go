@@ -125,6 +125,7 @@ func (r *regularVisit) prepare(ctx context.Context, tools []agent.Tool) error {
 	if program.offloads(sc.step) && len(tools) > 0 {
 		r.loop.Offload = &agent.Offload{
 			Storage: sc.run.ws.Storage(), Folder: sc.run.layout.ToolOutput(sc.step.id), Show: sc.toolPath,
+			Redact: sc.run.ctl.redactor.Text,
 		}
 		tools = append(tools, r.loop.Offload.Tool())
 	}

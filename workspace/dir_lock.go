@@ -28,8 +28,7 @@ func (d *Dir) TryLock(ctx context.Context, name, holder string) (Lock, error) {
 	for {
 		lock, err := d.tryLock(name, holder)
 		if err != nil {
-			var held *HeldError
-			if errors.As(err, &held) {
+			if held, ok := errors.AsType[*HeldError](err); ok {
 				return nil, held
 			}
 			return nil, dirError("lock", name, err)

@@ -67,8 +67,7 @@ func inPath(op, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var already *fs.PathError
-	if errors.As(err, &already) {
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
 		return err
 	}
 	return pathError(op, name, err)

@@ -136,14 +136,13 @@ func (c *connection) request(ctx context.Context, method string, params, meta ma
 	response, err := c.wire.SendRequest(ctx, transport.JSONRPCRequest{
 		JSONRPC: mcp.JSONRPC_VERSION, ID: id, Method: method, Params: params,
 	})
-	var unsent *unsentError
 	switch {
 	case err == nil && response.Error != nil:
 		return nil, c.refused(method, response.Error)
 	case err == nil:
 		return response.Result, nil
 	case ctx.Err() != nil:
-		if !errors.As(err, &unsent) {
+		if _, ok := errors.AsType[*unsentError](err); !ok {
 			c.cancel(ctx, id)
 		}
 		return nil, err

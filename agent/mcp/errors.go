@@ -67,8 +67,7 @@ func (e *StartError) Error() string {
 	} else {
 		msg += e.Err.Error()
 	}
-	var died *DiedError
-	if errors.As(e.Err, &died) {
+	if _, ok := errors.AsType[*DiedError](e.Err); ok {
 		return msg // which quotes stderr already
 	}
 	return msg + stderrClause(e.Stderr)

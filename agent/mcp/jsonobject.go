@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // member is one name and value of a JSON object.
@@ -47,9 +48,9 @@ func parseObject(data []byte) (object, error) {
 
 // get returns the last value under a name, as encoding/json does.
 func (o object) get(name string) (json.RawMessage, bool) {
-	for i := len(o) - 1; i >= 0; i-- {
-		if o[i].name == name {
-			return o[i].value, true
+	for _, v := range slices.Backward(o) {
+		if v.name == name {
+			return v.value, true
 		}
 	}
 	return nil, false

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -105,10 +106,8 @@ func withObjectType(schema object) (object, error) {
 	}
 	var several []string
 	if json.Unmarshal(value, &several) == nil {
-		for _, t := range several {
-			if t == "object" {
-				return schema.set("type", json.RawMessage(`"object"`)), nil
-			}
+		if slices.Contains(several, "object") {
+			return schema.set("type", json.RawMessage(`"object"`)), nil
 		}
 	}
 	return nil, fmt.Errorf("the input schema is of type %s; arguments are always an object", value)

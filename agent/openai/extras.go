@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"strings"
 )
 
@@ -130,9 +131,7 @@ func (e *entryMerge) result() json.RawMessage {
 		return e.raw
 	}
 	all := object{}
-	for key, value := range e.fields {
-		all[key] = value
-	}
+	maps.Copy(all, e.fields)
 	for key, joined := range e.texts {
 		all[key] = encode(joined.String(), nil)
 	}

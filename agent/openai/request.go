@@ -40,6 +40,9 @@ func (l *LLM) requestBody(req *agent.Request, model string, stream bool) ([]byte
 		}
 		body[field] = *req.MaxOutputTokens
 	}
+	if req.Output != nil {
+		body["response_format"] = responseFormat(req.Output)
+	}
 	if stream {
 		body["stream"] = true
 		if !l.profile.NoStreamUsage {
@@ -245,4 +248,10 @@ func wireName(name string) string {
 		return "unnamed"
 	}
 	return fit[:min(len(fit), 64)]
+}
+
+// responseFormat asks for one JSON value of a schema. An OutputSchema has the very
+// fields of json_schema.
+func responseFormat(output *agent.OutputSchema) map[string]any {
+	return map[string]any{"type": "json_schema", "json_schema": output}
 }

@@ -28,7 +28,7 @@ func (p paced) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	return &http.Response{
-		StatusCode: 200, Header: http.Header{}, Request: req,
+		StatusCode: http.StatusOK, Header: http.Header{}, Request: req,
 		Body: io.NopCloser(&pacedBody{paced: p, ctx: req.Context()}),
 	}, nil
 }

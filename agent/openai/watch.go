@@ -114,8 +114,7 @@ func (w *watch) broken(err error) *agent.ModelError {
 		return &agent.ModelError{Message: "the reply is larger than MaxReplyBytes allows", Err: err}
 	}
 	// The URL may hold a secret, and says nothing that the configuration does not.
-	var urlErr *url.Error
-	if errors.As(err, &urlErr) {
+	if urlErr, ok := errors.AsType[*url.Error](err); ok {
 		err = urlErr.Err
 	}
 	var certificate *tls.CertificateVerificationError

@@ -132,7 +132,7 @@ func crcText(covered []byte) (text [crcLen]byte) {
 // appendText appends the inside of a JSON string. The text is valid UTF-8.
 func appendText(dst []byte, text string) []byte {
 	plain := 0
-	for i := 0; i < len(text); i++ {
+	for i := range len(text) {
 		c := text[i]
 		if !isEscaped(c) {
 			continue

@@ -3,6 +3,7 @@ package journal_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,7 +17,7 @@ func FuzzOpenTakesAFileOrLeavesItAlone(f *testing.F) {
 	f.Add(whole)
 	f.Add(whole[:len(whole)-1])
 	f.Add(whole[:len(whole)-60])
-	f.Add(append(whole[:len(whole):len(whole)], "\x18"...))
+	f.Add(append(slices.Clip(whole), "\x18"...))
 	f.Add([]byte("\n"))
 	f.Add([]byte(`,"crc":"`))
 	f.Fuzz(func(t *testing.T, content []byte) {

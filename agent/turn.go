@@ -1,0 +1,169 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+)
+
+func replyKey(turn int) string { return "turn/" + strconv.Itoa(turn) + "/reply" }
+
+// reply makes the model call of a turn, or takes it from the journal, and appends
+// it to the conversation.
+func (r *run) reply(ctx context.Context, turn int) (*Reply, error) {
+	key := replyKey(turn)
+	var m made[Reply]
+	record, err := do(ctx, r.Journal, key, r.conv.Digest(), func(ctx context.Context) ([]byte, error) {
+		steered, err := r.steer(ctx, turn)
+		if err != nil {
+			return nil, err
+		}
+		condensed, err := r.condense(ctx, turn)
+		if err != nil {
+			return nil, err
+		}
+		if m.value, err = r.spokenCall(turn, key).generate(ctx); err != nil {
+			return nil, err
+		}
+		m.value.Steered, m.value.Condensed = steered, condensed
+		m.data, m.same, err = m.value.encode()
+		return m.data, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	reply, err := recorded(key, record, m)
+	if err != nil {
+		return nil, err
+	}
+	reply.Key, reply.Replayed = key, m.value == nil
+	if reply.Replayed {
+		if err := r.replay(ctx, turn, reply); err != nil {
+			return nil, err
+		}
+	}
+	r.count(reply)
+	r.conv.appendRecorded(reply.Response.sentBack(turn), record)
+	if r.OnReply != nil {
+		r.OnReply(turn, reply)
+	}
+	return reply, nil
+}
+
+// replay does what a call from the journal did besides its reply.
+func (r *run) replay(ctx context.Context, turn int, reply *Reply) error {
+	if reply.Steered {
+		found, err := r.steerRecorded(ctx, turn)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fmt.Errorf("record %s: the messages that the reply of this turn was given are missing", steerKey(turn))
+		}
+	}
+	if reply.Condensed {
+		if err := r.condenseRecorded(ctx, turn); err != nil {
+			return err
+		}
+	}
+	r.settleReplayed(r.spokenCall(turn, reply.Key), reply)
+	return nil
+}
+
+// spokenCall is the call whose reply continues the conversation.
+func (r *run) spokenCall(turn int, key string) *modelCall {
+	call := &modelCall{run: r, turn: turn, key: key, spoken: true, request: r.Request}
+	call.request.Messages, call.request.Tools = r.conv.view(), r.tools.specs
+	if r.Output != nil {
+		call.request.Output = r.Output.Request()
+	}
+	return call
+}
+
+// settleReplayed counts a call from the journal with the meters.
+func (r *run) settleReplayed(call *modelCall, reply *Reply) {
+	if len(r.meters) == 0 {
+		return
+	}
+	for i := range reply.Failed {
+		f := &reply.Failed[i]
+		call.settleFailed(call.metered(f.Provider, f.Model), f)
+		call.tries++
+	}
+	call.settleReply(call.metered(reply.Provider, reply.Model), &reply.Response)
+}
+
+// count adds a reply of a turn to the result.
+func (r *run) count(reply *Reply) {
+	response := &reply.Response
+	r.result.Turns++
+	r.result.Finish = response.Finish
+	r.lastInput = 0
+	if sent := response.Usage.sent(); sent != nil {
+		r.lastInput = *sent
+	}
+	if response.Finish != FinishLength && response.Finish != FinishRefusal && response.Finish != FinishContentFilter {
+		r.result.ToolCalls += len(response.Message.ToolCalls)
+	}
+	r.countUsage(reply)
+	r.bounds.learn(r.conv.Len(), response.Usage)
+}
+
+// countUsage adds what a call reported. The failed tries of a call that this
+// process made are counted already.
+func (r *run) countUsage(reply *Reply) {
+	response := &reply.Response
+	r.result.Usage = r.result.Usage.Add(response.Usage)
+	if !response.Usage.Known() {
+		r.result.UnknownUsage++
+	}
+	if reply.Replayed {
+		for i := range reply.Failed {
+			r.countFailed(&reply.Failed[i])
+		}
+	}
+}
+
+func (r *run) countFailed(failed *FailedTry) {
+	r.result.FailedTries++
+	r.result.Usage = r.result.Usage.Add(failed.Usage)
+	if failed.Billable && !failed.Usage.Known() {
+		r.result.UnknownUsage++
+	}
+}
+
+// sentBack is the message as later calls send it: with ids that pair each call
+// with its result, and without calls that will have none.
+func (r *Response) sentBack(turn int) Message {
+	switch r.Finish {
+	case FinishLength, FinishRefusal, FinishContentFilter:
+		message := r.Message
+		if len(message.ToolCalls) > 0 {
+			// What the provider wants back may belong to the calls.
+			message.ToolCalls, message.Extra = nil, nil
+		}
+		return message
+	}
+	repairIDs(r.Message.ToolCalls, turn)
+	return r.Message
+}
+
+// repairIDs gives calls without an id, or with that of another call, one of their
+// own.
+func repairIDs(calls []ToolCall, turn int) {
+	taken := make(map[string]bool, len(calls))
+	for i := range calls {
+		taken[calls[i].ID] = true
+	}
+	used := make(map[string]bool, len(calls))
+	for i := range calls {
+		call := &calls[i]
+		if call.ID == "" || used[call.ID] {
+			for n := i + 1; call.ID == "" || taken[call.ID]; n += len(calls) {
+				call.ID = fmt.Sprintf("call_%d_%d", turn, n)
+			}
+			taken[call.ID] = true
+		}
+		used[call.ID] = true
+	}
+}
