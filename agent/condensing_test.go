@@ -17,17 +17,12 @@ import (
 // gives one, or fails.
 type reader struct {
 	*agenttest.Model
-	window    int64
 	summaries int
 }
 
-func (r *reader) Describe(context.Context, string) (agent.ModelInfo, error) {
-	return agent.ModelInfo{ContextWindow: r.window}, nil
-}
-
 func newReader(calls int, summary func() (*agent.Response, error)) *reader {
-	r := &reader{window: 4000}
-	r.Model = &agenttest.Model{Respond: func(_ context.Context, req *agent.Request) (*agent.Response, error) {
+	r := &reader{}
+	r.Model = &agenttest.Model{Info: agent.ModelInfo{ContextWindow: 4000}, Respond: func(_ context.Context, req *agent.Request) (*agent.Response, error) {
 		if len(req.Messages) == 1 && strings.Contains(req.Messages[0].ContentText(), "<older_conversation>") {
 			r.summaries++
 			return summary()

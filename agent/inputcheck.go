@@ -20,6 +20,7 @@ type inputCheck struct {
 
 	once   sync.Once
 	schema *jsonschema.Schema // nil when there is nothing to check by
+	quick  *quickSchema       // nil when the schema is not plain
 }
 
 // problem is what is wrong with the arguments, in the validator's words; "" when
@@ -32,6 +33,9 @@ func (c *inputCheck) problem(arguments json.RawMessage) string {
 	value, err := decodeArguments(arguments)
 	if err != nil {
 		return err.Error()
+	}
+	if c.quick != nil && c.quick.accepts(value) {
+		return ""
 	}
 	err = safely(func() error { return c.schema.Validate(value) })
 	if err == nil {
@@ -90,8 +94,13 @@ func (c *inputCheck) compile() {
 		if err := compiler.AddResource(schemaAddress, doc); err != nil {
 			return err
 		}
-		c.schema, err = compiler.Compile(schemaAddress)
-		return err
+		if c.schema, err = compiler.Compile(schemaAddress); err != nil {
+			return err
+		}
+		if plain, err := decodeArguments(c.source); err == nil {
+			c.quick = newQuickSchema(plain)
+		}
+		return nil
 	})
 	if err != nil {
 		c.schema = nil

@@ -144,6 +144,18 @@ func TestAMeteredModelMaySayNoMoreThanIsReserved(t *testing.T) {
 	assert.Less(t, *cap, int64(1000))
 
 	model = agenttest.New(t, agenttest.Reply("done"))
+	model.Info.MaxOutputTokens = 300
+	_, err = (&agent.Loop{LLM: model, MaxTokens: 1000}).Run(t.Context(), asked("go"))
+	require.NoError(t, err)
+	assert.Nil(t, model.Requests()[0].MaxOutputTokens, "the model's own limit is reserved and need not be sent")
+
+	asks := int64(50)
+	model = agenttest.New(t, agenttest.Reply("done"))
+	_, err = (&agent.Loop{LLM: model, MaxTokens: 1000, Request: agent.Request{MaxOutputTokens: &asks}}).Run(t.Context(), asked("go"))
+	require.NoError(t, err)
+	assert.Equal(t, asks, *model.Requests()[0].MaxOutputTokens)
+
+	model = agenttest.New(t, agenttest.Reply("done"))
 	_, err = (&agent.Loop{LLM: model}).Run(t.Context(), asked("go"))
 	require.NoError(t, err)
 	assert.Nil(t, model.Requests()[0].MaxOutputTokens, "without a limit nothing is sent")

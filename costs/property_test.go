@@ -38,7 +38,7 @@ func drawEntry(t *rapid.T, key string) costs.Entry {
 }
 
 // snapshot is every file of the ledger.
-func snapshot(t require.TestingT, st workspace.Storage, days []string) map[string]string {
+func snapshot(st workspace.Storage, days []string) map[string]string {
 	files := map[string]string{}
 	for _, day := range days {
 		name := workspace.DailyCosts("execution", "", day)
@@ -99,7 +99,7 @@ func TestAnyOrderAndRepetitionGivesTheSameFiles(t *testing.T) {
 		for n := range tallies {
 			require.NoError(t, costs.NewLedger(shuffled).Write(contextOf(), runOf(n), tallies[n]))
 		}
-		require.Equal(t, snapshot(t, straight, days), snapshot(t, shuffled, days))
+		require.Equal(t, snapshot(straight, days), snapshot(shuffled, days))
 
 		// What is read is what was tallied, but for parts of a millisecond.
 		s, err := costs.Read(contextOf(), shuffled, costs.Filter{})

@@ -2,10 +2,11 @@ package stepconfig
 
 import (
 	"fmt"
-	"github.com/treadle-dev/treadle/internal/openjson"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/treadle-dev/treadle/internal/openjson"
 )
 
 // retiredKeys are the keys of older formats that no longer do anything, each with

@@ -2,10 +2,11 @@ package validation
 
 import (
 	"fmt"
-	"github.com/treadle-dev/treadle/internal/openjson"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/treadle-dev/treadle/internal/openjson"
 )
 
 // The value types and the consistency checks, as they are written in a schema.

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"github.com/treadle-dev/treadle/internal/openjson"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/treadle-dev/treadle/internal/openjson"
 )
 
 // typeOf names the JSON type of a decoded value.

@@ -11,6 +11,8 @@ import (
 // attemptTrace is what the logs tell of one attempt.
 type attemptTrace struct {
 	began     time.Time
+	ended     time.Time
+	replayed  bool // the first reply comes from the journal
 	llmCalls  []LLMCallLog
 	toolCalls []ToolCallLog
 }
@@ -102,6 +104,9 @@ type FinalSummaryLog struct {
 // onReply counts a model call: for the ledger, the log and the listeners.
 func (r *regularVisit) onReply(turn int, reply *agent.Reply) {
 	sc := r.sc
+	if len(r.trace.llmCalls) == 0 {
+		r.trace.replayed = reply.Replayed
+	}
 	r.trace.llmCalls = append(r.trace.llmCalls, LLMCallLog{
 		Turn: turn, Provider: reply.Provider, Model: reply.Model, StartedAt: reply.StartedAt,
 		DurationMS: reply.DurationMS, FirstTokenMS: reply.FirstTokenMS,
@@ -174,16 +179,28 @@ func (r *regularVisit) begin(attempt int) {
 	sc.writeLog(sc.run.layout.AttemptLog(sc.step.id, attempt, sc.leaf.visit, "prompts"), log)
 }
 
+// settleTimes gives an attempt that an earlier process began, or ended, its own
+// times instead of those of this process.
+func (r *regularVisit) settleTimes() {
+	if r.trace.replayed {
+		r.trace.began = r.trace.llmCalls[0].StartedAt
+	}
+	r.trace.ended = r.sc.run.ctl.config.Now().UTC()
+	if r.report != nil {
+		r.trace.ended = r.report.At
+	}
+}
+
 // log writes what there is to tell of an attempt that has ended.
 func (r *regularVisit) log(attempt int, result *agent.Result, cause error) {
 	sc := r.sc
-	now := sc.run.ctl.config.Now().UTC()
+	r.settleTimes()
 	log := AttemptLog{
 		StepIndex: int(sc.step.index), StepID: sc.step.id, StepPath: sc.leaf.key, RunID: sc.run.id,
 		RetryAttempt: attempt, LoopIteration: sc.leaf.visit,
 		ExecutionResult: result.Final.ContentText(), Error: errorText(cause),
 		Provider: r.loop.Provider, Model: r.loop.Request.Model,
-		StartedAt: r.trace.began, CompletedAt: now, DurationMS: now.Sub(r.trace.began).Milliseconds(),
+		StartedAt: r.trace.began, CompletedAt: r.trace.ended, DurationMS: r.trace.ended.Sub(r.trace.began).Milliseconds(),
 		LLMCallCount: len(r.trace.llmCalls), ToolCallCount: len(r.trace.toolCalls),
 		TotalInputTokens: sent(result.Usage), TotalOutputTokens: result.Usage.Output,
 	}
@@ -220,7 +237,7 @@ func (r *regularVisit) log(attempt int, result *agent.Result, cause error) {
 	}
 	r.shown = len(history)
 	if r.report.Report != nil {
-		entry := r.report.Report.Log(step, sc.leaf.key, now, sc.step.schema)
+		entry := r.report.Report.Log(step, sc.leaf.key, r.trace.ended, sc.step.schema)
 		sc.writeLog(layout.PreValidationLog(step), entry)
 		sc.writeLog(layout.AttemptValidationLog(step, attempt, visit), entry)
 	}
@@ -228,7 +245,7 @@ func (r *regularVisit) log(attempt int, result *agent.Result, cause error) {
 		sc.writeLog(layout.FinalSummaryLog(step), FinalSummaryLog{
 			SchemaVersion: 1, StepID: step, StepPath: sc.leaf.key, RunFolder: sc.run.folder, RunID: sc.run.id,
 			Status: string(StatusCompleted), Attempts: attempt, Iteration: visit,
-			ExecutionResult: log.ExecutionResult, CompletedAt: now,
+			ExecutionResult: log.ExecutionResult, CompletedAt: r.trace.ended,
 		})
 	}
 }

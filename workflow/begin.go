@@ -8,6 +8,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/treadle-dev/treadle/internal/journal"
+
 	"github.com/treadle-dev/treadle/workspace"
 )
 
@@ -35,7 +37,7 @@ func (w *walk) begin(ctx context.Context, opts *RunOptions) error {
 func (w *walk) beginNew(opts *RunOptions) error {
 	vars := maps.Clone(w.run.program.vars)
 	for name, value := range opts.Variables {
-		if _, ok := vars[name]; !ok {
+		if !w.run.program.declared[name] {
 			return fmt.Errorf("a value was given for %q, which the workflow does not declare", name)
 		}
 		vars[name] = value
@@ -68,15 +70,14 @@ func (w *walk) resume(ctx context.Context) error {
 	if w.lastEnd != nil && w.lastEnd.Status == StatusCompleted {
 		return fmt.Errorf("%s: %w", w.run.folder, ErrRunFinished)
 	}
-	step, err := w.lost(ctx, moves)
+	lost, err := w.lost(ctx, moves)
 	if err != nil {
 		return err
 	}
 	switch {
-	case step != nil:
-		lost := &ArtifactLostError{Step: step.id, Path: w.run.layout.Execution(step.id)}
-		w.run.ctl.config.Logger.Warn(lost.Error(), "run", w.run.folder)
-		return w.appendReopen(reopenRecord{Step: step.id, Reason: reopenLost})
+	case lost != nil:
+		w.warn("output lost", lost)
+		return w.appendReopen(reopenRecord{Step: lost.Step, Reason: reopenLost})
 	case len(w.failed) > 0:
 		return w.appendReopen(reopenRecord{Step: w.failed[0].step.id, Reason: reopenFailed})
 	}
@@ -152,6 +153,9 @@ func (w *walk) end(status Status, cause error) (Status, error) {
 	}
 	if status == StatusCompleted {
 		w.removeWork()
+	}
+	if errors.Is(w.run.journal.Err(), journal.ErrStale) {
+		return status, cause // the projections are the new owner's now
 	}
 	w.writeLedger()
 	w.writeMetadata(status, cause)

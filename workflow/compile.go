@@ -28,12 +28,17 @@ type CompileOptions struct {
 	StepTypes []*StepType
 	// Variables override values of variables.json; each must be declared there.
 	Variables Variables
+
+	recalled bool // the variables are of a run that was started before
 }
 
 // Compile checks a workflow's files and turns them into a program. It is pure and
 // offline, and reports every problem at once. The program is nil when a
 // diagnostic is an error; notices alone leave it usable.
 func Compile(src *Source, opts *CompileOptions) (*Program, workspace.Diagnostics) {
+	if src == nil {
+		src = &Source{}
+	}
 	if opts == nil {
 		opts = &CompileOptions{}
 	}
@@ -51,7 +56,6 @@ type compiler struct {
 	program *Program
 	ds      workspace.Diagnostics
 
-	declared  map[string]bool  // variables
 	producers map[string][]int // step indices by output file name
 	configs   map[string]int   // indices in the step configuration by step id
 }
@@ -98,12 +102,12 @@ func (c *compiler) readSettings() {
 func (c *compiler) readVariables() {
 	vars, declared, ds := parseVariables(c.src.Variables)
 	c.ds = append(c.ds, ds...)
-	c.declared = make(map[string]bool, len(declared))
+	c.program.declared = make(map[string]bool, len(declared))
 	for _, name := range declared {
-		c.declared[name] = true
+		c.program.declared[name] = true
 	}
 	for name, value := range c.opts.Variables {
-		if !c.declared[name] {
+		if !c.program.declared[name] && !c.opts.recalled {
 			c.ds = append(c.ds, workspace.Diagnostic{
 				Code: "variables.override.unknown", Severity: workspace.SeverityError, File: workspace.VariablesFile,
 				Message: fmt.Sprintf("a value was given for %q, which the workflow does not declare", name),
@@ -179,7 +183,11 @@ func (c *compiler) checkID(id, pointer string, seen map[string]string) bool {
 	case taken:
 		c.error("plan.step.id.duplicate", pointer+"/id", fmt.Sprintf("the id %q is taken by %s", id, former), "ids are unique over steps and orphan_steps")
 	default:
-		seen[id] = pointer
+		if other, taken := seen[strings.ToLower(id)]; taken && other != pointer {
+			c.error("plan.step.id.case", pointer+"/id", fmt.Sprintf("the id %q differs from that of %s only by case, and folders are named after ids", id, other), "choose another id")
+			return false
+		}
+		seen[id], seen[strings.ToLower(id)] = pointer, pointer
 		return true
 	}
 	return false
@@ -226,7 +234,7 @@ func (c *compiler) checkVariable(name, pointer string) {
 	if _, ok := c.program.vars[name]; ok {
 		return
 	}
-	if c.declared[name] {
+	if c.program.declared[name] {
 		c.error("variables.value.missing", pointer, fmt.Sprintf("the variable %q has no value", name), "give one in "+workspace.VariablesFile+" or when the run is started")
 		return
 	}
@@ -259,7 +267,10 @@ func (c *compiler) resolveNext(s *compiledStep) {
 
 func (c *compiler) resolveOutputs(s *compiledStep) {
 	for _, output := range s.Base().ContextOutput {
-		if !localName(output) {
+		for _, name := range usedVariables(output) {
+			c.checkVariable(name, s.pointer+"/context_output")
+		}
+		if expanded, _ := c.program.vars.Expand(output); !localName(expanded) {
 			c.error("plan.output.invalid", s.pointer+"/context_output", fmt.Sprintf("%q is no name of a file in the step's own folder", output), "use a relative path without \"..\"")
 		}
 	}
@@ -267,6 +278,11 @@ func (c *compiler) resolveOutputs(s *compiledStep) {
 
 // localName reports whether a name stays in the folder that it is relative to.
 func localName(name string) bool {
+	for _, element := range strings.Split(name, "/") {
+		if len(element) > 255 || strings.HasPrefix(element, ".treadle-tmp-") || strings.ContainsRune(element, 0) {
+			return false
+		}
+	}
 	return name != "" && !path.IsAbs(name) && !strings.Contains(name, `\`) && path.Clean(name) == name && name != "." && name != ".." && !strings.HasPrefix(name, "../")
 }
 

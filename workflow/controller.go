@@ -46,8 +46,9 @@ type Config struct {
 	// StepTypes are the host's own step types, beside the built-in ones.
 	StepTypes []*StepType
 	// Secrets are values by name that must not appear in any journal, log, event or
-	// error: "[secret:NAME]" stands in their place. Values under 4 bytes are not
-	// redacted.
+	// error text: "[secret:NAME]" stands in their place. Values under 4 bytes are not
+	// redacted; words of the records' own form, such as "user", are refused. An error
+	// that [errors.As] finds in a chain below a [RunError] has its own text.
 	Secrets map[string]string
 	// Prices turn tokens into money. Nil leaves money unknown.
 	Prices *costs.Prices
@@ -58,8 +59,9 @@ type Config struct {
 	Sink func(step string, delta agent.Delta)
 	// Logger gets warnings. Nil is silent.
 	Logger *slog.Logger
-	// Now and NewID are the clock and the maker of run ids, so that tests can
-	// repeat a run exactly. Nil is the real clock and a ULID.
+	// Now and NewID are the clock of records, logs and events, and the maker of run
+	// ids, for tests. Nil is the real clock and a ULID. Model and tool calls are
+	// timed by the real clock all the same.
 	Now   func() time.Time
 	NewID func() string
 }
@@ -84,10 +86,16 @@ func NewController(config Config) (*Controller, error) {
 	}
 	names := map[string]bool{}
 	for _, ts := range config.Toolsets {
-		if names[ts.Name()] {
+		switch {
+		case ts == nil:
+			return nil, errors.New("a toolset is nil")
+		case names[ts.Name()]:
 			return nil, fmt.Errorf("two toolsets are called %q", ts.Name())
 		}
 		names[ts.Name()] = true
+	}
+	if err := checkSecrets(config.Secrets); err != nil {
+		return nil, err
 	}
 	prompts, err := parsePrompts()
 	if err != nil {
@@ -128,11 +136,13 @@ type RunOptions struct {
 	// Program is the compiled plan, for hosts that run one plan many times; nil
 	// compiles the workspace's files.
 	Program *Program
+
+	recalled bool // Variables are what the run was started with
 }
 
 // Run runs a workflow to its end. It returns an error when the run did not
-// complete; the result then says how far it came. Cancelling the context cancels
-// the run, which can be resumed.
+// complete; the result then says how far it came, or is nil when the run was
+// refused. Cancelling the context cancels the run, which can be resumed.
 func (c *Controller) Run(ctx context.Context, ws *workspace.Workspace, opts *RunOptions) (*Result, error) {
 	run, err := c.prepare(ctx, ws, opts)
 	if err != nil {
@@ -164,13 +174,16 @@ func (c *Controller) Compile(ctx context.Context, ws *workspace.Workspace, opts 
 	if err != nil {
 		return nil, nil, err
 	}
-	program, ds := Compile(src, &CompileOptions{StepTypes: c.config.StepTypes, Variables: opts.Variables})
+	program, ds := Compile(src, &CompileOptions{StepTypes: c.config.StepTypes, Variables: opts.Variables, recalled: opts.recalled})
 	return program, ds, nil
 }
 
 // prepare compiles, takes the run's folder and journal, and folds what is
 // recorded. When it returns a run, drive must follow.
 func (c *Controller) prepare(ctx context.Context, ws *workspace.Workspace, opts *RunOptions) (*Run, error) {
+	if ws == nil {
+		return nil, errors.New("no workspace")
+	}
 	if opts == nil {
 		opts = &RunOptions{}
 	}
@@ -188,7 +201,11 @@ func (c *Controller) prepare(ctx context.Context, ws *workspace.Workspace, opts 
 	if recorded != nil && recorded.Revision != program.revision {
 		return nil, &RunError{Run: opts.Run, Err: planChanged(recorded, program)}
 	}
-	if ds := append(c.CheckSelections(program), c.CheckModels(ctx, program)...); ds.HasErrors() {
+	ds := c.CheckSelections(program)
+	if recorded == nil { // a step of a run that is taken up may have what it needs already
+		ds = append(ds, c.CheckModels(ctx, program)...)
+	}
+	if ds.HasErrors() {
 		return nil, ds
 	}
 	folder, lock, err := c.claim(ctx, ws, opts.Run)
@@ -223,7 +240,7 @@ func (c *Controller) recall(ctx context.Context, ws *workspace.Workspace, opts *
 		return nil, fmt.Errorf("%s: variables are given when a run starts, not when it is resumed", folder)
 	}
 	recalled := **opts
-	recalled.Variables = recorded.Variables
+	recalled.Variables, recalled.recalled = c.reveal(recorded.Variables), true
 	*opts = &recalled
 	return recorded, nil
 }
@@ -238,6 +255,9 @@ func (c *Controller) programOf(ctx context.Context, ws *workspace.Workspace, opt
 	}
 	return program, ds.Err()
 }
+
+// maxIteration is the highest number that a run folder can have.
+const maxIteration = 999_999_999
 
 var runFolder = regexp.MustCompile(`^iteration-(0|[1-9][0-9]{0,8})$`)
 
@@ -301,10 +321,18 @@ func nextIteration(ctx context.Context, st workspace.Storage) (int, error) {
 			highest = max(highest, n)
 		}
 	}
-	if highest == 0 {
-		return 1, nil
-	}
 	layout := workspace.RunLayout(workspace.IterationDir(highest))
+	info, err := st.Stat(ctx, layout.Dir())
+	switch {
+	case highest == 0:
+		return 1, nil
+	case highest >= maxIteration:
+		return 0, fmt.Errorf("%s is the last iteration that there can be; move it elsewhere", layout.Dir())
+	case err != nil:
+		return 0, err
+	case !info.IsDir():
+		return highest + 1, nil
+	}
 	left, err := readDirIfExists(ctx, st, layout.Dir())
 	if err != nil {
 		return 0, err
@@ -329,6 +357,7 @@ func readDirIfExists(ctx context.Context, st workspace.Storage, name string) ([]
 func (c *Controller) open(ctx context.Context, ws *workspace.Workspace, program *Program, folder string, opts *RunOptions) (*Run, error) {
 	run := newRun(c, ws, program, folder)
 	w := newWalk(run)
+	run.walk = w
 	j, err := journal.Open(ctx, ws.Storage(), run.layout.Journal(), journal.Options{
 		Blobs:   run.layout.JournalBlobs(),
 		Holder:  c.holder,
@@ -341,9 +370,37 @@ func (c *Controller) open(ctx context.Context, ws *workspace.Workspace, program 
 		return nil, &RunError{Run: folder, Err: err}
 	}
 	run.journal = j
+	run.stopGrace = run.boundGrace()
+	// A storage that hangs holds the start no longer than the start's context.
+	stop := context.AfterFunc(ctx, func() { run.giveUp(context.Cause(ctx)) })
+	defer stop()
 	if err := w.begin(ctx, opts); err != nil {
+		run.stopGrace()
 		return nil, errors.Join(&RunError{Run: folder, Err: err}, j.Close())
 	}
-	run.walk = w
 	return run, nil
+}
+
+// reveal puts secret values back into variables that were recorded without them.
+func (c *Controller) reveal(vars Variables) Variables {
+	revealed := make(Variables, len(vars))
+	for name, value := range vars {
+		revealed[name] = c.redactor.Reveal(value)
+	}
+	return revealed
+}
+
+// checkSecrets refuses values that records are full of: to hide them would make
+// the records unreadable.
+func checkSecrets(secrets map[string]string) error {
+	for name, value := range secrets {
+		switch value {
+		case "system", "user", "assistant", "tool", "text", "image", "audio", "file", "stop", "tool_calls", "length",
+			"content_filter", "refusal", "read_only", "idempotent", "reentrant", "completed", "failed", "canceled",
+			"stopped", "waiting", "running", "lost", "symlink", "pipe", "socket", "other", "object", "string", "number",
+			"boolean", "array", "null", "true", "false":
+			return fmt.Errorf("the value of the secret %s is a word of the records' own form and cannot be hidden; choose another value", name)
+		}
+	}
+	return nil
 }

@@ -8,8 +8,9 @@ type State struct {
 	free      []int32
 	live      int
 	visits    []int32 // by step: visits begun
-	published []int32 // by step: the visit whose outputs are in the execution folder
+	published []int32 // by step: the visit whose outputs are in the execution folder; 0 is none
 	archives  int32
+	started   bool
 	finished  bool
 }
 
@@ -46,11 +47,14 @@ const (
 	EventLost
 )
 
-// Event is one thing that happened. Step is read for EventLost only.
+// Event is one thing that happened.
 type Event struct {
 	Kind  EventKind
 	Token TokenID
-	Step  int
+	// Published says, of an EventCompleted, that the visit has outputs.
+	Published bool
+	// Step is of an EventLost: the index of the step in the plan.
+	Step int
 }
 
 // CommandKind says what is to be done.
@@ -94,8 +98,15 @@ func (p *Program) Next(s *State, ev Event, out []Command) []Command {
 	}
 	switch ev.Kind {
 	case EventStart:
+		if s.started {
+			return out
+		}
+		s.started = true
 		return p.enter(s, p.start, out)
 	case EventLost:
+		if ev.Step < 0 || ev.Step >= len(p.steps) {
+			return out
+		}
 		return p.goBack(s, int32(ev.Step), out)
 	}
 	t := s.token(ev.Token)
@@ -109,7 +120,7 @@ func (p *Program) Next(s *State, ev Event, out []Command) []Command {
 	switch ev.Kind {
 	case EventCompleted:
 		s.release(ev.Token)
-		out = s.publish(n.step, out)
+		out = s.publish(n.step, ev.Published, out)
 		return p.enter(s, n.next, out)
 	case EventFailed:
 		t.failed = true
@@ -159,12 +170,16 @@ func (s *State) visit(step int32, id TokenID) Command {
 	return Command{Kind: CommandRun, Token: id, Step: int(step), Visit: int(s.visits[step])}
 }
 
-// publish makes the outputs of the present visit the step's outputs, after the
-// former ones are out of the way.
-func (s *State) publish(step int32, out []Command) []Command {
+// publish makes the outputs of the present visit, if it has any, the step's
+// outputs, after the former ones are out of the way.
+func (s *State) publish(step int32, outputs bool, out []Command) []Command {
 	if s.published[step] != 0 {
 		s.archives++
+		s.published[step] = 0
 		out = append(out, Command{Kind: CommandArchive, Step: int(step), Archive: int(s.archives)})
+	}
+	if !outputs {
+		return out
 	}
 	s.published[step] = s.visits[step]
 	return append(out, Command{Kind: CommandPublish, Step: int(step), Visit: int(s.visits[step])})

@@ -23,10 +23,10 @@ func TestTheCursorWalksAChain(t *testing.T) {
 	s := p.NewState()
 	first := p.Next(s, workflow.Event{Kind: workflow.EventStart}, nil)
 	assert.Equal(t, []workflow.CommandKind{workflow.CommandRun}, kinds(first))
-	second := p.Next(s, workflow.Event{Kind: workflow.EventCompleted, Token: first[0].Token}, nil)
+	second := p.Next(s, workflow.Event{Kind: workflow.EventCompleted, Published: true, Token: first[0].Token}, nil)
 	assert.Equal(t, []workflow.CommandKind{workflow.CommandPublish, workflow.CommandRun}, kinds(second))
-	assert.Empty(t, p.Next(s, workflow.Event{Kind: workflow.EventCompleted, Token: first[0].Token}, nil), "a token that is gone moved control")
-	third := p.Next(s, workflow.Event{Kind: workflow.EventCompleted, Token: second[1].Token}, nil)
+	assert.Empty(t, p.Next(s, workflow.Event{Kind: workflow.EventCompleted, Published: true, Token: first[0].Token}, nil), "a token that is gone moved control")
+	third := p.Next(s, workflow.Event{Kind: workflow.EventCompleted, Published: true, Token: second[1].Token}, nil)
 	assert.Equal(t, []workflow.CommandKind{workflow.CommandPublish, workflow.CommandFinish}, kinds(third))
 	assert.False(t, third[1].Failed)
 	assert.Empty(t, p.Next(s, workflow.Event{Kind: workflow.EventStart}, nil), "a finished run started again")
@@ -52,13 +52,24 @@ func TestLostOutputsTakeControlBackAndArchiveWhatIsReplaced(t *testing.T) {
 	s := p.NewState()
 	out := p.Next(s, workflow.Event{Kind: workflow.EventStart}, nil)
 	for range 2 {
-		out = p.Next(s, workflow.Event{Kind: workflow.EventCompleted, Token: out[len(out)-1].Token}, nil)
+		out = p.Next(s, workflow.Event{Kind: workflow.EventCompleted, Published: true, Token: out[len(out)-1].Token}, nil)
 	}
 	back := p.Next(s, workflow.Event{Kind: workflow.EventLost, Step: 0}, nil)
 	assert.Equal(t, []workflow.Command{{Kind: workflow.CommandRun, Token: back[0].Token, Step: 0, Visit: 2}}, back)
-	again := p.Next(s, workflow.Event{Kind: workflow.EventCompleted, Token: back[0].Token}, nil)
+	again := p.Next(s, workflow.Event{Kind: workflow.EventCompleted, Published: true, Token: back[0].Token}, nil)
 	assert.Equal(t, []workflow.CommandKind{workflow.CommandArchive, workflow.CommandPublish, workflow.CommandRun}, kinds(again))
 	assert.Equal(t, 1, again[0].Archive)
+}
+
+func TestAVisitWithoutOutputsPublishesNothing(t *testing.T) {
+	t.Parallel()
+	p := compiled(t, chain(2, "noop"))
+	s := p.NewState()
+	run := p.Next(s, workflow.Event{Kind: workflow.EventStart}, nil)[0]
+	assert.Empty(t, p.Next(s, workflow.Event{Kind: workflow.EventStart}, nil), "a second start")
+	next := p.Next(s, workflow.Event{Kind: workflow.EventCompleted, Token: run.Token}, nil)
+	assert.Equal(t, []workflow.CommandKind{workflow.CommandRun}, kinds(next))
+	assert.Empty(t, p.Next(s, workflow.Event{Kind: workflow.EventLost, Step: 2}, nil), "a step that there is not")
 }
 
 func TestTheCursorIsDeterministicAndNeverPanics(t *testing.T) {
@@ -72,7 +83,9 @@ func TestTheCursorIsDeterministicAndNeverPanics(t *testing.T) {
 			ev := workflow.Event{
 				Kind:  workflow.EventKind(rapid.IntRange(0, 7).Draw(t, "kind")),
 				Token: rapid.SampledFrom(tokens).Draw(t, "token"),
-				Step:  rapid.IntRange(0, n-1).Draw(t, "step"),
+				Step:  rapid.IntRange(-1, n).Draw(t, "step"),
+
+				Published: rapid.Bool().Draw(t, "published"),
 			}
 			one, two := p.Next(a, ev, nil), p.Next(b, ev, nil)
 			if len(one) != len(two) {

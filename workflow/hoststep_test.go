@@ -44,7 +44,7 @@ func TestAHostsStepReadsItsFieldsAndPublishesItsFiles(t *testing.T) {
 	_, err := b.ctl.Run(t.Context(), b.ws, nil)
 	require.NoError(t, err)
 	assert.Equal(t, "Hello Ada from London", b.read(t, "runs/iteration-1/execution/h/hello/world.txt"))
-	assert.Contains(t, b.read(t, "runs/iteration-1/journal.jsonl"), `"result":{"greeted":true},"artifacts":[{"name":"hello/world.txt","size":21,`)
+	assert.Contains(t, b.read(t, "runs/iteration-1/journal.jsonl"), `"result":{"greeted":true},"published":true,"artifacts":[{"name":"hello/world.txt","size":21,`)
 }
 
 func TestDoneWorkOfAHostsStepIsNotDoneAgain(t *testing.T) {

@@ -47,6 +47,8 @@ func (c *compiler) resolveInput(s *compiledStep, i int, name string) {
 		}
 	case nested && isStep:
 		in.producers, in.file = []int32{producer}, rest
+	case isStep && strings.HasSuffix(name, "/"):
+		in.producers, in.file = []int32{producer}, "."
 	case nested || strings.HasSuffix(name, "/"):
 		// A file or folder of the workspace; whether it exists is known when the step runs.
 	default:
@@ -117,7 +119,7 @@ func (sc *StepContext) find(ctx context.Context, in input) (gathered, error) {
 	for _, producer := range slices.Backward(in.producers) {
 		if producer < sc.step.index {
 			id := sc.run.program.steps[producer].id
-			places = append(places, place{sc.run.layout.Execution(id) + "/" + file, id})
+			places = append(places, place{path.Join(sc.run.layout.Execution(id), file), id})
 		}
 	}
 	if len(in.producers) == 0 {

@@ -23,12 +23,25 @@ func failedKey(attempt string, turn int, failed *agent.FailedTry) string {
 	return fmt.Sprintf("%s/turn/%d/failed/%d", attempt, turn, failed.StartedAt.UnixNano())
 }
 
-func isReplyKey(key string) bool {
-	return strings.HasSuffix(key, "/reply") && strings.Contains(key, "/turn/")
+// agentRecord is what follows {step}/visit/N/attempt/N/turn/N/ in the key of a record
+// of a step's agent; empty for all others, such as what a host records in a step.
+func agentRecord(key string) string {
+	parts := strings.SplitN(key, "/", 8)
+	if len(parts) < 8 || parts[1] != "visit" || parts[3] != "attempt" || parts[5] != "turn" {
+		return ""
+	}
+	return parts[7]
 }
 
-func isFailedKey(key string) bool {
-	return strings.Contains(key, "/turn/") && strings.Contains(key, "/failed/")
+func isReplyKey(key string) bool { return agentRecord(key) == "reply" }
+
+func isToolKey(key string) bool { return strings.HasPrefix(agentRecord(key), "tool/") }
+
+func isFailedKey(key string) bool { return strings.HasPrefix(agentRecord(key), "failed/") }
+
+func isValidationKey(key string) bool {
+	parts := strings.Split(key, "/")
+	return len(parts) == 6 && parts[1] == "visit" && parts[3] == "attempt" && parts[5] == "validation"
 }
 
 // numberAfter reads the number that follows a part of a key; 0 when there is none.

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,6 +45,9 @@ func parsePlan(data []byte, types typeRegistry) (*Plan, workspace.Diagnostics) {
 			ds = append(ds, planNotice("plan.legacy_key", "/"+old.key, fmt.Sprintf("%q belongs in %s and is ignored here", old.key, workspace.SoulFile), ""))
 		}
 	}
+	for _, key := range unknownKeys(data, reflect.TypeFor[rawPlan]()) {
+		ds = append(ds, planNotice("plan.key.unknown", "/"+workspace.PointerEscape(key), fmt.Sprintf("a plan has no key %q; it has no effect", key), ""))
+	}
 	plan := &Plan{}
 	plan.Steps, ds = parseSteps(raw.Steps, "/steps", types, ds)
 	plan.OrphanSteps, ds = parseSteps(raw.OrphanSteps, "/orphan_steps", types, ds)
@@ -78,41 +84,59 @@ func parseStep(raw json.RawMessage, pointer string, types typeRegistry) (Step, w
 	if t.New != nil {
 		step = t.New()
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	strictErr := dec.Decode(step)
-	if strictErr == nil {
-		return step, nil
-	}
-	// Either a key that the type does not know, which is kept and told, or a
-	// value of the wrong form.
-	if t.New != nil {
-		step = t.New()
-	} else {
-		step = &StepBase{}
-	}
 	if err := json.Unmarshal(raw, step); err != nil {
 		return nil, workspace.Diagnostics{jsonDiagnostic("plan", workspace.PlanFile, pointer, raw, err)}
 	}
-	key := unknownField(strictErr)
-	if key == "" {
-		return nil, workspace.Diagnostics{jsonDiagnostic("plan", workspace.PlanFile, pointer, raw, strictErr)}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if dec.Decode(step) == nil {
+		return step, nil
 	}
-	return step, workspace.Diagnostics{planNotice("plan.step.key.unknown", pointer+"/"+workspace.PointerEscape(key), fmt.Sprintf("steps of type %q have no key %q; it has no effect", head.Type, key), "")}
+	var ds workspace.Diagnostics
+	for _, key := range unknownKeys(raw, reflect.TypeOf(step)) {
+		ds = append(ds, planNotice("plan.step.key.unknown", pointer+"/"+workspace.PointerEscape(key), fmt.Sprintf("steps of type %q have no key %q; it has no effect", head.Type, key), ""))
+	}
+	return step, ds
 }
 
-// unknownField takes the key from the error of a strict decoder, which has no
-// type of its own.
-func unknownField(err error) string {
-	_, quoted, ok := strings.Cut(err.Error(), "json: unknown field ")
-	if !ok {
-		return ""
+// unknownKeys are the keys of an object that the struct of a type has no field for,
+// in order.
+func unknownKeys(object []byte, of reflect.Type) []string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(object, &members) != nil {
+		return nil
 	}
-	key, err := strconv.Unquote(quoted)
-	if err != nil {
-		return ""
+	known := map[string]bool{}
+	addFields(known, of)
+	var unknown []string
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		if !known[strings.ToLower(key)] { // encoding/json matches names by folding case
+			unknown = append(unknown, key)
+		}
 	}
-	return key
+	return unknown
+}
+
+func addFields(known map[string]bool, of reflect.Type) {
+	for of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	if of.Kind() != reflect.Struct {
+		return
+	}
+	for i := range of.NumField() {
+		field := of.Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case name == "-":
+		case field.Anonymous && name == "":
+			addFields(known, field.Type)
+		case name == "":
+			known[strings.ToLower(field.Name)] = true
+		default:
+			known[strings.ToLower(name)] = true
+		}
+	}
 }
 
 func planError(code, pointer, message, hint string) workspace.Diagnostic {

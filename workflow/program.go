@@ -17,6 +17,7 @@ type Program struct {
 	config     *stepconfig.File
 	configFile string // where config was read
 	vars       Variables
+	declared   map[string]bool // variables
 	revision   string
 }
 

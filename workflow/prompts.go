@@ -109,7 +109,7 @@ func (sc *StepContext) promptData() (*stepPrompt, error) {
 			data.NextTitle = following.id
 		}
 	}
-	for _, output := range base.ContextOutput {
+	for _, output := range sc.outputs() {
 		data.Outputs = append(data.Outputs, sc.toolPath(workDir+"/"+output))
 	}
 	if sc.step.schema != nil && sc.step.checker != nil {
@@ -120,6 +120,16 @@ func (sc *StepContext) promptData() (*stepPrompt, error) {
 		data.Schema = string(schema)
 	}
 	return data, nil
+}
+
+// outputs are the names of the files that the step is to produce.
+func (sc *StepContext) outputs() []string {
+	declared := sc.step.Base().ContextOutput
+	names := make([]string, len(declared))
+	for i, name := range declared {
+		names[i], _ = sc.run.vars.Expand(name)
+	}
+	return names
 }
 
 // earlier lists, a line each, what the steps completed so far have reported.

@@ -2,8 +2,6 @@ package workflow
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,68 +12,105 @@ import (
 // place does the moves that are due. One that an earlier process did is passed
 // over: its work folder is gone.
 func (w *walk) place() error {
-	if len(w.moves) == 0 {
-		return nil
-	}
-	for _, m := range w.moves {
-		if err := m.do(w.run.grace, w.run.ws.Storage()); err != nil {
+	for i := range w.moves {
+		m := &w.moves[i]
+		if m.work == "" && w.movedLater(i) {
+			continue // what lies there now is of a later visit
+		}
+		displaced, err := m.do(w.run.grace, w.run.ws.Storage())
+		if err != nil {
 			return fmt.Errorf("publish %s: %w", m.execution, err)
+		}
+		if displaced {
+			w.warn("moved to "+m.displaced, fmt.Errorf("%s was in the way of the step's outputs", m.execution))
 		}
 	}
 	w.moves = w.moves[:0]
 	return nil
 }
 
-func (m *move) do(ctx context.Context, st workspace.Storage) error {
+func (w *walk) movedLater(i int) bool {
+	for j := i + 1; j < len(w.moves); j++ {
+		if w.moves[j].step == w.moves[i].step {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *move) do(ctx context.Context, st workspace.Storage) (displaced bool, err error) {
 	if m.work != "" {
 		if there, err := exists(ctx, st, m.work); err != nil || !there {
-			return err
+			return false, err
 		}
 	}
 	if m.archive != "" {
 		err := st.Rename(ctx, m.execution, m.archive)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
-			return err
+			return false, err
 		}
 	}
 	if m.work == "" {
-		return nil
+		return false, nil
 	}
-	return st.Rename(ctx, m.work, m.execution)
+	err = st.Rename(ctx, m.work, m.execution)
+	if !errors.Is(err, fs.ErrExist) {
+		return false, err
+	}
+	if err := st.Rename(ctx, m.execution, m.displaced); err != nil {
+		return false, err
+	}
+	return true, st.Rename(ctx, m.work, m.execution)
 }
 
 // ArtifactLostError says that the recorded outputs of a step are nowhere to be
-// found. The step runs again.
+// found, or are not what was recorded. The step runs again.
 type ArtifactLostError struct {
 	Step string
 	Path string
 }
 
 func (e *ArtifactLostError) Error() string {
-	return fmt.Sprintf("the outputs of step %s are recorded and not in %s; the step runs again", e.Step, e.Path)
+	return fmt.Sprintf("recorded output %s of step %s is gone or has another size; the step runs again", e.Path, e.Step)
 }
 
 // lost returns the first step, in plan order, whose recorded outputs are not in
-// their place after all moves. It is called before place forgets the moves.
-func (w *walk) lost(ctx context.Context, moves []move) (*compiledStep, error) {
-	last := make(map[int]move, len(moves))
-	for _, m := range moves {
-		last[m.step] = m
+// their place after all moves.
+func (w *walk) lost(ctx context.Context, moves []move) (*ArtifactLostError, error) {
+	last := make(map[int]*move, len(moves))
+	for i := range moves {
+		last[moves[i].step] = &moves[i]
 	}
 	for i, step := range w.run.program.steps {
-		m, ok := last[i]
-		if !ok || m.work == "" {
+		m := last[i]
+		if m == nil {
 			continue
 		}
-		there, err := exists(ctx, w.run.ws.Storage(), m.execution)
-		if err != nil {
-			return nil, err
-		}
-		if !there {
-			return step, nil
+		for _, a := range m.artifacts {
+			name := m.execution + "/" + a.Name
+			there, err := w.intact(ctx, name, a)
+			if err != nil {
+				return nil, err
+			}
+			if !there {
+				return &ArtifactLostError{Step: step.id, Path: name}, nil
+			}
 		}
 	}
 	return nil, nil
+}
+
+// intact reports whether an artifact is there, with its size; the content of all
+// outputs is not read again.
+func (w *walk) intact(ctx context.Context, name string, a Artifact) (bool, error) {
+	if a.Kind != "" {
+		return true, nil
+	}
+	info, err := w.run.ws.Storage().Stat(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && info.Size() == a.Size, err
 }
 
 func exists(ctx context.Context, st workspace.Storage, name string) (bool, error) {
@@ -84,37 +119,4 @@ func exists(ctx context.Context, st workspace.Storage, name string) (bool, error
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// listArtifacts describes every file below a folder, sorted by name. A folder that
-// does not exist has none.
-func listArtifacts(ctx context.Context, st workspace.Storage, folder string) ([]Artifact, error) {
-	var list []Artifact
-	var walk func(dir, prefix string) error
-	walk = func(dir, prefix string) error {
-		entries, err := st.ReadDir(ctx, dir)
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			name := dir + "/" + e.Name()
-			if e.IsDir() {
-				if err := walk(name, prefix+e.Name()+"/"); err != nil {
-					return err
-				}
-				continue
-			}
-			data, err := st.ReadFile(ctx, name)
-			if err != nil {
-				return err
-			}
-			sum := sha256.Sum256(data)
-			list = append(list, Artifact{Name: prefix + e.Name(), Size: int64(len(data)), Hash: hex.EncodeToString(sum[:])})
-		}
-		return nil
-	}
-	if err := walk(folder, ""); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list outputs of %s: %w", folder, err)
-	}
-	return list, nil
 }

@@ -37,11 +37,15 @@ type runRecord struct {
 	Variables Variables `json:"variables,omitempty"`
 }
 
-// Artifact is a file that a step published.
+// Artifact is something that a step published.
 type Artifact struct {
 	Name string `json:"name"` // relative to the step's execution folder
-	Size int64  `json:"size"` // bytes
-	Hash string `json:"sha256"`
+	// Size, in bytes, and Hash are of files.
+	Size int64  `json:"size"`
+	Hash string `json:"sha256,omitempty"`
+	// Kind is empty for files; what is no file, such as a symbolic link, is moved
+	// with the folder and not looked into.
+	Kind string `json:"kind,omitempty"`
 }
 
 // outcomeRecord is how a visit completed.
@@ -49,7 +53,9 @@ type outcomeRecord struct {
 	StartedAt time.Time       `json:"started_at"`
 	Attempts  int             `json:"attempts,omitempty"`
 	Result    json.RawMessage `json:"result,omitempty"`
-	Artifacts []Artifact      `json:"artifacts,omitempty"`
+	// Published says that the visit had a work folder, with Artifacts in it.
+	Published bool       `json:"published,omitempty"`
+	Artifacts []Artifact `json:"artifacts,omitempty"`
 }
 
 // failureRecord is how a visit failed. Exhausted means that going on in the same
@@ -97,6 +103,9 @@ func (o *outcomeRecord) append(b []byte, clock *clockText) ([]byte, error) {
 	}
 	if len(o.Result) > 0 {
 		b = append(append(b, `,"result":`...), o.Result...)
+	}
+	if o.Published {
+		b = append(b, `,"published":true`...)
 	}
 	if len(o.Artifacts) > 0 {
 		list, err := json.Marshal(o.Artifacts)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"strings"
 
 	"github.com/treadle-dev/treadle/agent"
 	"github.com/treadle-dev/treadle/internal/journal"
@@ -146,12 +145,4 @@ func answered(ev *RunEvent, rec *journal.Record) (*RunEvent, error) {
 		return ev, err
 	}
 	return nil, nil
-}
-
-func isToolKey(key string) bool {
-	return strings.Contains(key, "/turn/") && strings.Contains(key, "/tool/")
-}
-
-func isValidationKey(key string) bool {
-	return strings.Contains(key, "/attempt/") && strings.HasSuffix(key, "/validation")
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/treadle-dev/treadle/agent"
 	"github.com/treadle-dev/treadle/validation"
@@ -42,10 +43,20 @@ func executeRegular(sc *StepContext) (outcome *Outcome, err error) {
 			return nil, err
 		case passed:
 			return r.outcome(attempt)
-		case attempt >= sc.run.ctl.config.Attempts:
+		case attempt >= sc.run.ctl.config.Attempts && !r.begun(attempt+1):
 			return nil, fmt.Errorf("%w in %d attempts:\n%s", ErrValidation, attempt, r.report.Feedback)
 		}
 	}
+}
+
+// begun reports whether an attempt is recorded, from a time when more were allowed.
+func (r *regularVisit) begun(attempt int) bool {
+	scope, err := r.sc.journal()
+	if err != nil {
+		return false
+	}
+	_, ok, err := scope.Recorded(fmt.Sprintf("attempt/%d/turn/1/reply", attempt))
+	return ok && err == nil
 }
 
 // regularVisit is one visit of a regular step.
@@ -66,8 +77,9 @@ type regularVisit struct {
 
 // checked is the recorded result of an attempt's validation.
 type checked struct {
-	Passed   bool   `json:"passed"`
-	Feedback string `json:"feedback,omitempty"`
+	At       time.Time `json:"at"`
+	Passed   bool      `json:"passed"`
+	Feedback string    `json:"feedback,omitempty"`
 	// Repair is what the agent is told when another attempt follows.
 	Repair string             `json:"repair,omitempty"`
 	Report *validation.Report `json:"report,omitempty"`
@@ -155,7 +167,11 @@ func (r *regularVisit) attempt(ctx context.Context, attempt int) (passed bool, e
 	if err != nil {
 		return false, err
 	}
+	if _, err := sc.WorkDir(); err != nil { // a tool may have removed it
+		return false, err
+	}
 	name := fmt.Sprintf("attempt/%d", attempt)
+	r.report = nil
 	r.begin(attempt)
 	r.loop.Journal = scope.Under(name)
 	r.loop.KeyPrefix = sc.run.id + "/" + sc.leaf.key + "/" + name + "/"
@@ -185,7 +201,7 @@ func (r *regularVisit) check(ctx context.Context, attempt int, name string) (*ch
 	if err != nil {
 		return nil, err
 	}
-	result := &checked{Passed: true}
+	result := &checked{At: sc.run.ctl.config.Now().UTC()}
 	if data, ok, err := scope.Recorded(name + "/validation"); err != nil {
 		return nil, err
 	} else if ok {
@@ -196,7 +212,7 @@ func (r *regularVisit) check(ctx context.Context, attempt int, name string) (*ch
 	}
 	if !result.Passed {
 		result.Repair, err = render(sc.run.ctl.prompts.repair, repairPrompt{
-			Attempt: attempt, Left: sc.run.ctl.config.Attempts - attempt, Feedback: result.Feedback,
+			Attempt: attempt, Left: max(sc.run.ctl.config.Attempts-attempt, 0), Feedback: result.Feedback,
 		})
 		if err != nil {
 			return nil, err
@@ -214,7 +230,7 @@ func (r *regularVisit) validate(ctx context.Context, result *checked) error {
 	sc := r.sc
 	workDir := sc.run.layout.Work(sc.leaf.key)
 	var feedback []string
-	for _, output := range sc.step.Base().ContextOutput {
+	for _, output := range sc.outputs() {
 		there, err := exists(ctx, sc.run.ws.Storage(), workDir+"/"+output)
 		if err != nil {
 			return err

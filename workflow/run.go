@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/treadle-dev/treadle/costs"
@@ -34,9 +34,10 @@ type Run struct {
 	cancel context.CancelCauseFunc
 	// grace is of what must still be written when ctx has ended. It ends storageGrace
 	// later, so that a storage that hangs cannot hold a canceled run for ever.
-	grace   context.Context
-	abandon context.CancelCauseFunc
-	events  *eventLog
+	grace     context.Context
+	abandon   context.CancelCauseFunc
+	stopGrace func()
+	events    *eventLog
 
 	sessions sessions
 	steering steering
@@ -75,23 +76,35 @@ const storageGrace = 10 * time.Second
 
 var errStorageHangs = fmt.Errorf("the storage did not answer within %s of the cancellation", storageGrace)
 
-// boundGrace ends the grace in time when the run is canceled. The func that it
-// returns undoes it.
+// boundGrace gives the storage up in time when the run is canceled. The func that
+// it returns undoes it, and ends the grace.
 func (r *Run) boundGrace() (stop func()) {
-	var timer atomic.Pointer[time.Timer]
+	var mu sync.Mutex
+	var timer *time.Timer
+	stopped := false
 	unhook := context.AfterFunc(r.ctx, func() {
-		timer.Store(time.AfterFunc(storageGrace, func() {
-			r.abandon(errStorageHangs)
-			r.journal.Abort(errStorageHangs)
-		}))
+		mu.Lock()
+		defer mu.Unlock()
+		if !stopped {
+			timer = time.AfterFunc(storageGrace, func() { r.giveUp(errStorageHangs) })
+		}
 	})
 	return func() {
 		unhook()
-		if t := timer.Load(); t != nil {
-			t.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+		stopped = true
+		if timer != nil {
+			timer.Stop()
 		}
 		r.abandon(nil)
 	}
+}
+
+// giveUp ends what waits for the storage.
+func (r *Run) giveUp(cause error) {
+	r.abandon(cause)
+	r.journal.Abort(cause)
 }
 
 // ID is the run's immutable id.
@@ -103,6 +116,11 @@ func (r *Run) Folder() string { return r.folder }
 // Wait returns when the run has ended, with an error unless it completed, or when
 // the context is done, with the context's error; the run then goes on.
 func (r *Run) Wait(ctx context.Context) (*Result, error) {
+	select {
+	case <-r.done: // also when the context has ended
+		return r.result, r.err
+	default:
+	}
 	select {
 	case <-r.done:
 		return r.result, r.err
@@ -124,22 +142,40 @@ func (r *Run) Events(ctx context.Context, after int64) iter.Seq2[RunEvent, error
 	return r.events.read(ctx, after)
 }
 
+var errGoexit = errors.New("the step ended its goroutine (runtime.Goexit) instead of returning")
+
 // drive walks the run to its end and makes the end known. It is called once.
 func (r *Run) drive() {
-	defer r.boundGrace()()
 	began := time.Now()
-	status, steps, err := r.walk.drive()
-	err = errors.Join(err, r.sessions.close())
-	status, err = r.walk.end(status, err)
-	r.result = &Result{
-		RunID: r.id, Folder: r.folder, Status: status, Steps: steps,
-		Totals: r.spent.Totals(), Took: time.Since(began),
+	finished := false
+	defer func() {
+		if !finished {
+			r.finish(began, StatusFailed, &RunError{Run: r.folder, Err: errGoexit})
+		}
+	}()
+	status, err := r.walk.drive()
+	r.finish(began, status, err)
+	finished = true
+}
+
+// finish ends what the run has started, records the end, and tells it.
+func (r *Run) finish(began time.Time, status Status, err error) {
+	if err := r.sessions.close(); err != nil {
+		r.walk.warn("close servers", err)
 	}
-	err = errors.Join(err, r.journal.Close(), r.lock.Unlock())
+	status, err = r.walk.end(status, err)
 	if errors.Is(err, journal.ErrStale) {
 		err = fmt.Errorf("%w: %w", ErrRunHeld, err)
 	}
+	if closeErr := errors.Join(r.journal.Close(), r.lock.Unlock()); closeErr != nil && err == nil {
+		r.walk.warn("let go of the run", closeErr)
+	}
+	r.stopGrace()
 	r.cancel(nil)
+	r.result = &Result{
+		RunID: r.id, Folder: r.folder, Status: status, Steps: r.walk.completed,
+		Totals: r.spent.Totals(), Took: time.Since(began),
+	}
 	if err != nil {
 		r.err = r.redactError(err)
 	}
@@ -185,23 +221,39 @@ func (r *Run) redactJSON() func([]byte) []byte {
 	return r.ctl.redactor.JSON
 }
 
-// redactError keeps an error's chain and redacts its text.
+// redactError redacts an error's text. What it is can still be told by [errors.Is]
+// and [errors.As].
 func (r *Run) redactError(err error) error {
 	text := err.Error()
-	if redacted := r.ctl.redactor.Text(text); redacted != text {
-		return &redactedError{text: redacted, err: err}
+	redacted := r.ctl.redactor.Text(text)
+	if redacted == text {
+		return err
 	}
-	return err
+	return &redactedError{text: redacted, err: err, redact: r.ctl.redactor.Text}
 }
 
 type redactedError struct {
-	text string
-	err  error
+	text   string
+	err    error
+	redact func(string) string
 }
 
 func (e *redactedError) Error() string { return e.text }
 
-func (e *redactedError) Unwrap() error { return e.err }
+func (e *redactedError) Is(target error) bool { return errors.Is(e.err, target) }
+
+func (e *redactedError) As(target any) bool {
+	if !errors.As(e.err, target) {
+		return false
+	}
+	if found, ok := target.(**RunError); ok {
+		inner := (*found).Err
+		shown := **found
+		shown.Err = &redactedError{text: e.redact(inner.Error()), err: inner, redact: e.redact}
+		*found = &shown
+	}
+	return true
+}
 
 func errorText(err error) string {
 	if err == nil {

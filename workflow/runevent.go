@@ -121,7 +121,7 @@ func (l *eventLog) at(position int64) (ev RunEvent, wait chan struct{}, ok bool)
 // context does; the context's error is then the last thing it yields.
 func (l *eventLog) read(ctx context.Context, position int64) iter.Seq2[RunEvent, error] {
 	return func(yield func(RunEvent, error) bool) {
-		for position = max(position, 0); ; {
+		for position := max(position, 0); ; {
 			ev, wait, ok := l.at(position)
 			switch {
 			case ok:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 
 	"github.com/treadle-dev/treadle/agent"
 	"github.com/treadle-dev/treadle/internal/journal"
@@ -20,9 +21,11 @@ type StepContext struct {
 	step *compiledStep
 	leaf *leaf
 
+	attempt int // the present one, for error reports
+
+	mu       sync.Mutex
 	scope    *journal.Scope // opened at first use
 	workUsed bool
-	attempt  int // the present one, for error reports
 }
 
 func newStepContext(r *Run, l *leaf) *StepContext {
@@ -61,19 +64,27 @@ func (sc *StepContext) Logger() *slog.Logger {
 // is published as the step's output. After an interruption the folder still
 // holds what was written before.
 func (sc *StepContext) WorkDir() (string, error) {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
 	name := sc.run.layout.Work(sc.leaf.key)
-	if !sc.workUsed {
-		if err := sc.run.ws.MkdirAll(sc.run.ctx, name); err != nil {
-			return "", err
-		}
-		sc.workUsed = true
+	if err := sc.run.ws.MkdirAll(sc.run.ctx, name); err != nil {
+		return "", err
 	}
+	sc.workUsed = true
 	return name, nil
+}
+
+func (sc *StepContext) usesWork() bool {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	return sc.workUsed
 }
 
 // journal returns the records of this visit. The first use notes that the visit
 // has started.
 func (sc *StepContext) journal() (*journal.Scope, error) {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
 	if sc.scope == nil {
 		if err := sc.run.journal.Note(recordStarted, sc.leaf.key+"/started", nil); err != nil {
 			return nil, err
@@ -87,7 +98,8 @@ func (sc *StepContext) journal() (*journal.Scope, error) {
 func (sc *StepContext) execute() (outcome *Outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			sc.Logger().Error("step panicked", "panic", p, "stack", string(debug.Stack()))
+			redact := sc.run.ctl.redactor.Text
+			sc.Logger().Error("step panicked", "panic", redact(fmt.Sprint(p)), "stack", redact(string(debug.Stack())))
 			outcome, err = nil, &panicError{value: p}
 		}
 	}()

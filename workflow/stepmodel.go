@@ -81,17 +81,18 @@ func (c *Controller) backends(ctx context.Context, refs []agent.ModelRef) ([]age
 func (c *Controller) CheckModels(ctx context.Context, p *Program) workspace.Diagnostics {
 	var ds workspace.Diagnostics
 	var last []agent.ModelRef // most steps have the model of the step before
+	var lastErr error
 	for _, s := range p.steps {
 		if s.typ.Manifest == nil || s.typ.Manifest.CallsModel != manifest.CallsModelAlways {
 			continue
 		}
 		refs, err := p.models(s, &c.config)
-		if err == nil && reflect.DeepEqual(refs, last) {
-			continue
-		}
-		last = refs
 		if err == nil {
-			_, err = c.backends(ctx, refs)
+			if last == nil || !reflect.DeepEqual(refs, last) {
+				last = refs
+				_, lastErr = c.backends(ctx, refs)
+			}
+			err = lastErr
 		}
 		if err == nil {
 			continue

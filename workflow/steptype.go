@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -92,6 +93,8 @@ func newTypeRegistry(extra []*StepType) (typeRegistry, error) {
 	types := typeRegistry{}
 	for _, t := range slices.Concat(builtinTypes(), extra) {
 		switch {
+		case t == nil:
+			return nil, errors.New("a step type is nil")
 		case t.Name == "":
 			return nil, fmt.Errorf("a step type has no name")
 		case types[t.Name] != nil:

@@ -58,7 +58,9 @@ type move struct {
 	step      int
 	execution string
 	archive   string // empty when the step had not published before
-	work      string // empty when the visit has no artifacts
+	work      string // empty when the visit has no outputs
+	displaced string // where something that is in the way goes
+	artifacts []Artifact
 }
 
 func newWalk(r *Run) *walk {
@@ -70,10 +72,10 @@ func visitKey(step string, visit int) string {
 }
 
 // drive runs leaves until control has nothing more to do.
-func (w *walk) drive() (Status, []string, error) {
+func (w *walk) drive() (Status, error) {
 	for len(w.pending) > 0 {
 		if w.run.ctx.Err() != nil {
-			return StatusCanceled, w.completed, &RunError{Run: w.run.folder, Err: ErrCanceled}
+			return StatusCanceled, &RunError{Run: w.run.folder, Err: ErrCanceled}
 		}
 		l := w.pending[0]
 		w.pending = w.pending[1:]
@@ -82,10 +84,10 @@ func (w *walk) drive() (Status, []string, error) {
 			if status == StatusCanceled && !errors.Is(err, ErrCanceled) {
 				err = fmt.Errorf("%w: %w", ErrCanceled, err)
 			}
-			return status, w.completed, &RunError{Run: w.run.folder, Step: l.step.id, Attempt: l.attempt, Err: err}
+			return status, &RunError{Run: w.run.folder, Step: l.step.id, Attempt: l.attempt, Err: err}
 		}
 	}
-	return StatusCompleted, w.completed, nil
+	return StatusCompleted, nil
 }
 
 // runLeaf runs one visit, records how it ended, and does what follows from it. An
@@ -100,8 +102,8 @@ func (w *walk) runLeaf(l *leaf) error {
 		return errors.Join(err, w.recordFailure(sc, l, started, err))
 	}
 	record := &outcomeRecord{StartedAt: started, Result: outcome.Result, Attempts: outcome.Attempts}
-	if sc.workUsed {
-		if record.Artifacts, err = listArtifacts(w.run.ctx, w.run.ws.Storage(), w.run.layout.Work(l.key)); err != nil {
+	if sc.usesWork() {
+		if record.Artifacts, record.Published, err = listArtifacts(w.run.ctx, w.run.ws.Storage(), w.run.layout.Work(l.key)); err != nil {
 			return err
 		}
 	}
@@ -124,7 +126,7 @@ func (w *walk) runLeaf(l *leaf) error {
 func (w *walk) complete(l *leaf, record *outcomeRecord) error {
 	w.completed = append(w.completed, l.step.id)
 	w.remember(l.step.id, record.Result)
-	w.next(Event{Kind: EventCompleted, Token: l.token}, len(record.Artifacts) > 0)
+	w.next(Event{Kind: EventCompleted, Token: l.token, Published: record.Published}, record.Artifacts)
 	if w.replaying {
 		return nil
 	}
@@ -138,6 +140,7 @@ func (w *walk) remember(step string, result json.RawMessage) {
 	if len(result) == 0 {
 		return
 	}
+	result = w.run.ctl.redactor.JSON(result)
 	var text string
 	if json.Unmarshal(result, &text) != nil {
 		text = string(result)
@@ -148,8 +151,9 @@ func (w *walk) remember(step string, result json.RawMessage) {
 	w.results = append(w.results, stepResult{step: step, text: oneLine(text, maxLastResult)})
 }
 
-// next folds an event and takes the cursor's commands in.
-func (w *walk) next(ev Event, artifacts bool) {
+// next folds an event and takes the cursor's commands in. The artifacts are those
+// of a visit that completed.
+func (w *walk) next(ev Event, artifacts []Artifact) {
 	w.commands = w.run.program.Next(w.state, ev, w.commands[:0])
 	var m move
 	for _, c := range w.commands {
@@ -158,21 +162,18 @@ func (w *walk) next(ev Event, artifacts bool) {
 			step := w.run.program.steps[c.Step]
 			w.pending = append(w.pending, &leaf{token: c.Token, step: step, visit: c.Visit, key: visitKey(step.id, c.Visit)})
 		case CommandArchive:
-			m.archive = w.run.layout.Archived(c.Archive, w.run.program.steps[c.Step].id)
-		case CommandPublish:
-			if !artifacts && m.archive == "" {
-				break
-			}
 			id := w.run.program.steps[c.Step].id
-			m.step, m.execution = c.Step, w.run.layout.Execution(id)
-			if artifacts {
-				m.work = w.run.layout.Work(visitKey(id, c.Visit))
-			}
-			w.moves = append(w.moves, m)
-			m = move{}
+			m.step, m.execution, m.archive = c.Step, w.run.layout.Execution(id), w.run.layout.Archived(c.Archive, id)
+		case CommandPublish:
+			id := w.run.program.steps[c.Step].id
+			m.step, m.execution, m.artifacts = c.Step, w.run.layout.Execution(id), artifacts
+			m.work, m.displaced = w.run.layout.Work(visitKey(id, c.Visit)), w.run.layout.Displaced(c.Visit, id)
 		case CommandFinish:
 			w.finished, w.failure = true, c.Failed
 		}
+	}
+	if m.execution != "" {
+		w.moves = append(w.moves, m)
 	}
 }
 
@@ -180,7 +181,7 @@ func (w *walk) next(ev Event, artifacts bool) {
 // then the visit goes on when the run is resumed.
 func (w *walk) recordFailure(sc *StepContext, l *leaf, started time.Time, cause error) error {
 	if statusOf(w.run.ctx, cause) != StatusFailed || w.run.journal.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // the caller returns the cause
 	}
 	record := failureRecord{
 		StartedAt: started, Error: w.run.ctl.redactor.Text(cause.Error()),
@@ -202,7 +203,7 @@ func (w *walk) recordFailure(sc *StepContext, l *leaf, started time.Time, cause 
 func (w *walk) fail(l *leaf, exhausted bool) {
 	l.exhausted = exhausted
 	w.failed = append(w.failed, l)
-	w.next(Event{Kind: EventFailed, Token: l.token}, false)
+	w.next(Event{Kind: EventFailed, Token: l.token}, nil)
 }
 
 // takePending removes the pending visit with a key, while the journal is replayed.
@@ -222,7 +223,7 @@ func stepOf(key string) string {
 	return step
 }
 
-var errJournalOrder = errors.New("the journal does not fit the plan")
+var errJournalOrder = errors.New("the journal does not fit the run")
 
 // replay folds one record of the journal.
 func (w *walk) replay(rec *journal.Record) error {
@@ -263,7 +264,10 @@ func (w *walk) replayRun(rec *journal.Record) error {
 	if err := decode(rec, &record); err != nil {
 		return err
 	}
-	if record.Revision != w.run.program.revision {
+	switch {
+	case record.Folder != w.run.folder:
+		return fmt.Errorf("%w: it is that of %s", errJournalOrder, record.Folder)
+	case record.Revision != w.run.program.revision:
 		return planChanged(&record, w.run.program)
 	}
 	w.start(&record, rec.Time)
@@ -286,8 +290,8 @@ func (w *walk) replayLeaf(rec *journal.Record, into any) (*leaf, error) {
 // start folds the start of the run.
 func (w *walk) start(record *runRecord, at time.Time) {
 	w.started = true
-	w.run.id, w.run.vars, w.run.startedAt = record.RunID, record.Variables, at
-	w.next(Event{Kind: EventStart}, false)
+	w.run.id, w.run.vars, w.run.startedAt = record.RunID, w.run.ctl.reveal(record.Variables), at
+	w.next(Event{Kind: EventStart}, nil)
 }
 
 // reopen folds that failed steps, or one that lost its outputs, are taken up again.
@@ -298,7 +302,7 @@ func (w *walk) reopen(record reopenRecord) {
 		if i := slices.Index(w.completed, record.Step); i >= 0 {
 			w.completed = w.completed[:i]
 		}
-		w.next(Event{Kind: EventLost, Step: int(w.run.program.byID[record.Step])}, false)
+		w.next(Event{Kind: EventLost, Step: int(w.run.program.byID[record.Step])}, nil)
 		return
 	}
 	failed := w.failed
@@ -308,6 +312,6 @@ func (w *walk) reopen(record reopenRecord) {
 		if l.exhausted {
 			kind = EventRedo
 		}
-		w.next(Event{Kind: kind, Token: l.token}, false)
+		w.next(Event{Kind: kind, Token: l.token}, nil)
 	}
 }

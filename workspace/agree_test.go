@@ -58,7 +58,7 @@ func TestMemAndDirAgreeOnAnySequenceOfOperations(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
-		folder, err := os.MkdirTemp(base, "")
+		folder, err := os.MkdirTemp(base, "") //nolint:usetesting // one for each of many sequences, gone with it
 		require.NoError(rt, err)
 		defer os.RemoveAll(folder)
 		dir, err := workspace.NewDir(folder)

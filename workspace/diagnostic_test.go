@@ -2,7 +2,6 @@ package workspace_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"testing"
 
@@ -51,12 +50,12 @@ func TestOnlyDiagnosticsWithAnErrorAreAnError(t *testing.T) {
 	require.Error(t, err)
 	assert.Equal(t, duplicate.String(), err.Error(), "notices are no reason")
 	var found workspace.Diagnostics
-	require.True(t, errors.As(fmt.Errorf("compile: %w", err), &found))
+	require.ErrorAs(t, fmt.Errorf("compile: %w", err), &found)
 	assert.Len(t, found, 2)
 }
 
 func TestPointerTokensAreEscaped(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "a~1b~0c~01", workspace.PointerEscape("a/b~c~1"))
-	assert.Equal(t, "", workspace.PointerEscape(""))
+	assert.Empty(t, workspace.PointerEscape(""))
 }

@@ -57,7 +57,7 @@ func (a *appendFiles) add(file *appendFile) {
 	a.byName[file.name] = file
 	file.element = a.recent.PushFront(file)
 	if a.recent.Len() > maxAppendFiles {
-		a.drop(a.recent.Back().Value.(*appendFile))
+		a.drop(a.recent.Back().Value.(*appendFile)) //nolint:forcetypeassert // all that PushFront is given above
 	}
 }
 

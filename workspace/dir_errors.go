@@ -48,7 +48,7 @@ func isMissing(err error) bool {
 
 // bareError takes the errors of package os out of their wrapping with paths.
 func bareError(err error) error {
-	switch wrapped := err.(type) {
+	switch wrapped := err.(type) { //nolint:errorlint // it takes off one wrapping after the other
 	case *fs.PathError:
 		return wrapped.Err
 	case *os.LinkError:

@@ -73,6 +73,12 @@ func (l Layout) Archived(n int, step string) string {
 	return fmt.Sprintf("%s/execution/archived/run-%d/%s", l.base, n, step)
 }
 
+// Displaced is where something goes that lies in the execution folder of a step and
+// that the run has not put there.
+func (l Layout) Displaced(visit int, step string) string {
+	return fmt.Sprintf("%s/execution/archived/displaced-%d/%s", l.base, visit, step)
+}
+
 // ToolOutput is the folder with the tool output of a step that was too large for
 // its conversation.
 func (l Layout) ToolOutput(step string) string { return l.base + "/tool_output/" + step }

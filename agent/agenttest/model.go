@@ -17,6 +17,8 @@ type Model struct {
 	Respond func(ctx context.Context, req *agent.Request) (*agent.Response, error)
 	// Script is one answer a call.
 	Script []Turn
+	// Info is what Describe says; the zero value leaves everything unknown.
+	Info agent.ModelInfo
 
 	mu       sync.Mutex
 	requests []*agent.Request
@@ -127,6 +129,9 @@ func (m *Model) answer(ctx context.Context, req *agent.Request, n int) (*agent.R
 	response := turn.Response
 	return &response, nil
 }
+
+// Describe returns Info, for whatever model.
+func (m *Model) Describe(context.Context, string) (agent.ModelInfo, error) { return m.Info, nil }
 
 // Requests returns the requests so far, in the order in which they arrived.
 func (m *Model) Requests() []*agent.Request {

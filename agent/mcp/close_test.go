@@ -103,7 +103,7 @@ func TestCloseDuringARestartLeavesNothing(t *testing.T) {
 	assert.Less(t, time.Since(began), 3*time.Second)
 }
 
-// Not parallel: it counts the descriptors of the whole process.
+//nolint:paralleltest // it counts the descriptors of the whole process
 func TestNoDescriptorIsLeft(t *testing.T) {
 	count := func() int {
 		entries, err := os.ReadDir("/proc/self/fd")

@@ -48,9 +48,9 @@ func parseObject(data []byte) (object, error) {
 
 // get returns the last value under a name, as encoding/json does.
 func (o object) get(name string) (json.RawMessage, bool) {
-	for _, v := range slices.Backward(o) {
-		if v.name == name {
-			return v.value, true
+	for _, m := range slices.Backward(o) {
+		if m.name == name {
+			return m.value, true
 		}
 	}
 	return nil, false

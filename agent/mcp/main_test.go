@@ -3,12 +3,9 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -111,15 +108,5 @@ func requireGone(t *testing.T, pid string) {
 	t.Helper()
 	n, err := strconv.Atoi(pid)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool {
-		if errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
-			return true
-		}
-		stat, err := os.ReadFile("/proc/" + pid + "/stat")
-		if errors.Is(err, fs.ErrNotExist) {
-			return true
-		}
-		_, state, _ := strings.Cut(string(stat), ") ")
-		return strings.HasPrefix(state, "Z")
-	}, 5*time.Second, 5*time.Millisecond, "process %s still runs", pid)
+	require.Eventually(t, func() bool { return hasEnded(n) }, 5*time.Second, 5*time.Millisecond, "process %s still runs", pid)
 }

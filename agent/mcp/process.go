@@ -59,7 +59,7 @@ func startProcess(command string, args, env []string, dir string, keepStderr int
 		return nil, err
 	}
 
-	cmd := exec.Command(command, args...)
+	cmd := exec.Command(command, args...) //nolint:noctx // it lives until its session closes, beyond any one call
 	cmd.Env, cmd.Dir = env, dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
 	ownGroup(cmd)

@@ -16,7 +16,7 @@ import (
 )
 
 // real starts a published server from npm.
-func real(t *testing.T, name, argument string) *mcp.Session {
+func realServer(t *testing.T, name, argument string) *mcp.Session {
 	t.Helper()
 	node, args := nodetest.Bin(t, "@modelcontextprotocol/server-"+name, "dist/index.js")
 	return open(t, mcp.Server{Name: name, Command: node, Args: append(args, argument)})
@@ -34,7 +34,7 @@ func TestThePublishedFilesystemServerWorks(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	session := real(t, "filesystem", root)
+	session := realServer(t, "filesystem", root)
 	path, err := json.Marshal(filepath.Join(root, "invoice.txt"))
 	require.NoError(t, err)
 
@@ -60,7 +60,7 @@ func TestThePublishedFilesystemServerWorks(t *testing.T) {
 
 func TestThePublishedEverythingServerWorks(t *testing.T) {
 	t.Parallel()
-	session := real(t, "everything", "stdio")
+	session := realServer(t, "everything", "stdio")
 	assert.Equal(t, "Echo: hello", invoke(t, session, "echo", `{"message":"hello"}`).Content[0].Text)
 	assert.Contains(t, invoke(t, session, "get-sum", `{"a":2,"b":40}`).Content[0].Text, "42")
 

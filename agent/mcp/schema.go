@@ -105,10 +105,8 @@ func withObjectType(schema object) (object, error) {
 		return nil, fmt.Errorf("the input schema is of type %q; arguments are always an object", one)
 	}
 	var several []string
-	if json.Unmarshal(value, &several) == nil {
-		if slices.Contains(several, "object") {
-			return schema.set("type", json.RawMessage(`"object"`)), nil
-		}
+	if json.Unmarshal(value, &several) == nil && slices.Contains(several, "object") {
+		return schema.set("type", json.RawMessage(`"object"`)), nil
 	}
 	return nil, fmt.Errorf("the input schema is of type %s; arguments are always an object", value)
 }

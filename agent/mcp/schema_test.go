@@ -15,7 +15,7 @@ func TestASchemaBecomesOneThatEndpointsTake(t *testing.T) {
 		`null`:                    `{"type":"object","properties":{}}`,
 		`true`:                    `{"type":"object","properties":{}}`,
 		`{}`:                      `{"type":"object","properties":{}}`,
-		` { "type" : "object" } `: `{"type":"object","properties":{}}`,
+		` { "type" : "object" } `: `{"type":"object","properties":{}}`, //nolint:gocritic // white space is the case
 		`{"type":null,"properties":null,"required":null}`:    `{"type":"object","properties":{}}`,
 		`{"type":"object","properties":[]}`:                  `{"type":"object","properties":{}}`,
 		`{"type":["object","null"],"properties":{"a":true}}`: `{"type":"object","properties":{"a":true}}`,

@@ -219,7 +219,7 @@ func (s *stdio) SetNotificationHandler(handler func(mcp.JSONRPCNotification)) {
 }
 
 // GetSessionId is empty: a process is its own session.
-func (s *stdio) GetSessionId() string { return "" }
+func (s *stdio) GetSessionId() string { return "" } //nolint:revive // the interface's name
 
 // Close ends the process within the server's CloseTimeout and waits for all that
 // was started. It may be called more than once.

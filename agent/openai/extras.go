@@ -82,15 +82,15 @@ func (m extrasMerge) result() object {
 func (e *extraMerge) result() json.RawMessage {
 	switch e.kind {
 	case '"':
-		return encode(e.text.String(), nil)
+		return encode(e.text.String())
 	case '{':
-		return encode(e.fields, nil)
+		return encode(e.fields)
 	case '[':
 		list := make([]json.RawMessage, 0, len(e.entries))
 		for _, entry := range e.entries {
 			list = append(list, entry.result())
 		}
-		return encode(list, nil)
+		return encode(list)
 	}
 	return e.raw
 }
@@ -133,9 +133,9 @@ func (e *entryMerge) result() json.RawMessage {
 	all := object{}
 	maps.Copy(all, e.fields)
 	for key, joined := range e.texts {
-		all[key] = encode(joined.String(), nil)
+		all[key] = encode(joined.String())
 	}
-	return encode(all, nil)
+	return encode(all)
 }
 
 // overlay sets the fields that have a value. Null in the first piece stays.
@@ -151,12 +151,13 @@ func overlay(into, from object) object {
 	return into
 }
 
-func encode(v any, otherwise json.RawMessage) json.RawMessage {
+// encode is JSON without HTML escapes, or nil for what JSON cannot express.
+func encode(v any) json.RawMessage {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	if enc.Encode(v) != nil {
-		return otherwise
+		return nil
 	}
 	return bytes.TrimSpace(out.Bytes())
 }

@@ -55,7 +55,7 @@ func readError(fields object) reported {
 		r.message = strings.TrimSpace(r.message + ": " + clip(raw, 500))
 	}
 	if r.message == "" {
-		r.message = clip(string(encode(fields, nil)), 500)
+		r.message = clip(string(encode(fields)), 500)
 	}
 	return r
 }

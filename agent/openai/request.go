@@ -60,7 +60,7 @@ func (l *LLM) requestBody(req *agent.Request, model string, stream bool) ([]byte
 		}
 		body[name] = raw
 	}
-	if encoded := encode(body, nil); encoded != nil {
+	if encoded := encode(body); encoded != nil {
 		return encoded, nil
 	}
 	return nil, fmt.Errorf("the request cannot be written as JSON")
@@ -231,7 +231,7 @@ func (l *LLM) markExtras(msg *agent.Message) {
 	if msg.Extra == nil {
 		msg.Extra = object{}
 	}
-	msg.Extra[originKey] = encode(l.cfg.Provider, nil)
+	msg.Extra[originKey] = encode(l.cfg.Provider)
 }
 
 // wireName makes a name that a model invented fit what servers accept in a

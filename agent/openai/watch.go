@@ -83,7 +83,7 @@ func (w *watch) drain(r io.Reader) {
 // brokenReply is the error of a call whose reply had begun; see broken.
 func (w *watch) brokenReply(err error) *agent.ModelError {
 	failure := w.broken(err)
-	if failure.Retryable && failure.Err == err {
+	if failure.Retryable && failure.Err == err { //nolint:errorlint // the very error: broken has found no kind for it
 		failure.Err = fmt.Errorf("%w: %w", agent.ErrReplyCut, err)
 	}
 	return failure

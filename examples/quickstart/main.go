@@ -28,28 +28,32 @@ import (
 // serverVerb makes the program its own MCP server.
 const serverVerb = "mcp-files"
 
-func main() {
+func main() { os.Exit(run(os.Args[1:])) }
+
+// run is the program, with its exit status.
+func run(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if len(os.Args) > 1 && os.Args[1] == serverVerb {
-		exit(filesmcp.Main(ctx, os.Args[2:]))
-		return
+	if len(args) > 0 && args[0] == serverVerb {
+		return exitStatus(filesmcp.Main(ctx, args[1:]))
 	}
-	opts, err := parseArgs(os.Args[1:], os.Stderr)
+	opts, err := parseArgs(args, os.Stderr)
 	if errors.Is(err, flag.ErrHelp) {
-		return
+		return 0
 	}
 	if err != nil {
-		os.Exit(2)
+		return 2
 	}
-	exit(quickstart(ctx, opts, os.LookupEnv, os.Stdout))
+	return exitStatus(quickstart(ctx, opts, os.LookupEnv, os.Stdout))
 }
 
-func exit(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "quickstart:", err)
-		os.Exit(1)
+// exitStatus says what went wrong, if anything did.
+func exitStatus(err error) int {
+	if err == nil {
+		return 0
 	}
+	fmt.Fprintln(os.Stderr, "quickstart:", err)
+	return 1
 }
 
 type options struct {

@@ -22,6 +22,7 @@ var update = flag.Bool("update", false, "write the invoices of the template anew
 // The template's inputs are a generated folder too, so the oracle knows their
 // truth.
 func TestTheTemplatesInputsAreThoseOfItsSeed(t *testing.T) {
+	t.Parallel()
 	want := messy.Generate(templateSeed).Files
 	if *update {
 		require.NoError(t, replaceInputs(filepath.Join("workspace", "inputs"), messy.Generate(templateSeed)))

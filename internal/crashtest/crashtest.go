@@ -117,6 +117,6 @@ type failure struct {
 }
 
 func (f *failure) Errorf(format string, args ...any) {
-	f.TB.Helper()
+	f.Helper()
 	f.TB.Errorf(f.prefix+format, args...)
 }

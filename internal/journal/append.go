@@ -28,34 +28,33 @@ var errPanicked = errors.New("storage panicked during an append")
 
 // record adds a record of the line's kind, key and input, and fills in the rest.
 // Unless it is lazy, it is durable on return.
-func (j *Journal) record(l *line, data []byte, lazy bool) (*entry, error) {
+func (j *Journal) record(l *line, data []byte, lazy bool) error {
 	if l.kind == KindHeader || l.kind == KindOwner {
-		return nil, fmt.Errorf("%w: records of kind %q are the journal's own", ErrInvalid, l.kind)
+		return fmt.Errorf("%w: records of kind %q are the journal's own", ErrInvalid, l.kind)
 	}
 	if err := checkLabels(l.kind, l.key); err != nil {
-		return nil, err
+		return err
 	}
 	if err := j.prepare(l, data); err != nil {
-		return nil, err
+		return err
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.err != nil {
-		return nil, j.err
+		return j.err
 	}
 	at, err := j.now()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	l.time = at
-	e := j.enqueue(l, lazy)
+	j.enqueue(l, lazy)
 	if lazy && len(j.pending) < maxLazy {
-		return e, nil
+		return nil
 	}
 	j.writers++
-	err = j.commit(l.seq)
-	j.writers--
-	return e, err
+	defer func() { j.writers-- }()
+	return j.commit(l.seq)
 }
 
 // now is the time as records carry it.
@@ -69,18 +68,16 @@ func (j *Journal) now() (time.Time, error) {
 
 // enqueue gives the record its place. It is called with mu held. What the index
 // keeps is a copy, since the data may be the caller's.
-func (j *Journal) enqueue(l *line, lazy bool) *entry {
+func (j *Journal) enqueue(l *line, lazy bool) {
 	j.seq++
 	l.seq = j.seq
-	j.pending, _ = j.encoder.appendLine(j.pending, l)
-	e := j.keep(l, lazy)
-	if e != nil {
+	j.pending = j.encoder.appendLine(j.pending, l)
+	if e := j.keep(l, lazy); e != nil {
 		e.data = nil
 		if e.blob == "" {
 			e.data = bytes.Clone(l.data)
 		}
 	}
-	return e
 }
 
 // commit returns when the records up to seq are durable, or the journal has

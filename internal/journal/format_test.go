@@ -39,6 +39,7 @@ func writeExample(t *testing.T, st workspace.Storage) {
 // The files of every version are read forever, and the current version writes its
 // own byte for byte: a change of the format needs a new version.
 func TestJournalsOfEveryVersionAreReadAndTheCurrentOneIsWrittenAlike(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	if *update {
 		dir, err := workspace.NewDir("testdata/v1")

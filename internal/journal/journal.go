@@ -110,7 +110,7 @@ func (j *Journal) Append(kind Kind, key string, data []byte) error {
 // record was given.
 func (j *Journal) AppendNow(kind Kind, key string, data []byte) (seq int64, at time.Time, err error) {
 	l := line{kind: kind, key: key}
-	if _, err := j.record(&l, data, false); err != nil {
+	if err := j.record(&l, data, false); err != nil {
 		return 0, time.Time{}, err
 	}
 	return l.seq, l.time, nil
@@ -121,8 +121,7 @@ func (j *Journal) AppendNow(kind Kind, key string, data []byte) (seq int64, at t
 // none comes. The order of records is the order of the calls all the same.
 func (j *Journal) Note(kind Kind, key string, data []byte) error {
 	l := line{kind: kind, key: key}
-	_, err := j.record(&l, data, true)
-	return err
+	return j.record(&l, data, true)
 }
 
 // Flush makes all notes durable.

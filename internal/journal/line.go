@@ -68,15 +68,14 @@ type encoder struct {
 	clock clock
 }
 
-// appendLine appends a line with its newline and moves the chain on. It returns
-// where in the result the data lies. The data must be compact JSON.
-func (e *encoder) appendLine(dst []byte, l *line) (_ []byte, dataAt int) {
+// appendLine appends a line with its newline and moves the chain on. The data must
+// be compact JSON.
+func (e *encoder) appendLine(dst []byte, l *line) []byte {
 	start := len(dst)
-	dst, dataAt = e.appendBody(dst, l)
-	return e.seal(dst, start), dataAt
+	return e.seal(e.appendBody(dst, l), start)
 }
 
-func (e *encoder) appendBody(dst []byte, l *line) (_ []byte, dataAt int) {
+func (e *encoder) appendBody(dst []byte, l *line) []byte {
 	dst = append(dst, `{"seq":`...)
 	dst = strconv.AppendInt(dst, l.seq, 10)
 	dst = append(dst, `,"time":"`...)
@@ -99,12 +98,11 @@ func (e *encoder) appendBody(dst []byte, l *line) (_ []byte, dataAt int) {
 		dst = strconv.AppendInt(dst, l.size, 10)
 	case len(l.data) > 0:
 		dst = append(dst, `","data":`...)
-		dataAt = len(dst)
 		dst = append(dst, l.data...)
 	default:
 		dst = append(dst, '"')
 	}
-	return dst, dataAt
+	return dst
 }
 
 // seal adds the hash and the crc to the body that starts at start.

@@ -38,6 +38,10 @@ func Open(ctx context.Context, st workspace.Storage, name string, opts Options) 
 	}
 	j.flushed.L = &j.mu
 	j.ctx, j.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	// Until the caller has the journal, a storage that hangs holds it no longer than
+	// the caller's context.
+	stop := context.AfterFunc(ctx, func() { j.cancel(context.Cause(ctx)) })
+	defer stop()
 	text, err := j.takeOver(ctx)
 	if err == nil {
 		err = j.load(ctx, text)
@@ -156,7 +160,7 @@ func (j *Journal) claim(ctx context.Context, f *findings) error {
 		}
 		seq++
 		l.seq, l.time = seq, at
-		batch, _ = encoder.appendLine(batch, l)
+		batch = encoder.appendLine(batch, l)
 		return nil
 	}
 	if seq == 0 {

@@ -53,7 +53,7 @@ func (s *Scope) Do(ctx context.Context, key, input string, fn func(context.Conte
 	if err != nil {
 		return nil, err
 	}
-	if _, err := j.record(&l, data, false); err != nil {
+	if err := j.record(&l, data, false); err != nil {
 		return nil, err
 	}
 	return bytes.Clone(l.data), nil
@@ -76,8 +76,7 @@ func (s *Scope) Begin(ctx context.Context, key, input string) (inDoubt bool, err
 	if err := context.Cause(ctx); err != nil {
 		return false, err
 	}
-	_, err = j.record(&l, nil, false)
-	return false, err
+	return false, j.record(&l, nil, false)
 }
 
 // Note is [Journal.Note] with the kind note.

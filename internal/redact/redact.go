@@ -16,6 +16,7 @@ const minLength = 4
 // replaces nothing. It is safe for concurrent use.
 type Redactor struct {
 	replacer *strings.Replacer
+	revealer *strings.Replacer
 	needles  [][]byte // values and their forms inside JSON, for a quick look
 }
 
@@ -39,16 +40,36 @@ func New(secrets map[string]string) *Redactor {
 		return strings.Compare(a, b)
 	})
 	r := &Redactor{}
-	var pairs []string
+	var pairs, marks []string
 	for _, name := range names {
-		pairs = append(pairs, secrets[name], Mark(name))
-		r.needles = append(r.needles, []byte(secrets[name]))
-		if escaped := inJSON(secrets[name]); !bytes.Equal(escaped, r.needles[len(r.needles)-1]) {
-			r.needles = append(r.needles, escaped)
+		for _, form := range forms(secrets[name]) {
+			pairs = append(pairs, form, Mark(name))
+			r.needles = append(r.needles, []byte(form), inJSON(form, true))
+		}
+		marks = append(marks, Mark(name), secrets[name])
+	}
+	r.replacer, r.revealer = strings.NewReplacer(pairs...), strings.NewReplacer(marks...)
+	return r
+}
+
+// forms are a value as it is, and as it stands in JSON that is itself a text, such
+// as the output of a tool.
+func forms(value string) []string {
+	list := []string{value}
+	for _, html := range []bool{true, false} {
+		if form := string(inJSON(value, html)); !slices.Contains(list, form) {
+			list = append(list, form)
 		}
 	}
-	r.replacer = strings.NewReplacer(pairs...)
-	return r
+	return list
+}
+
+// Reveal puts the values back in the place of their marks.
+func (r *Redactor) Reveal(text string) string {
+	if r == nil {
+		return text
+	}
+	return r.revealer.Replace(text)
 }
 
 // Mark is what stands for the value of a secret.
@@ -116,7 +137,13 @@ func stringEnd(data []byte, start int) int {
 	return len(data)
 }
 
-func inJSON(value string) []byte {
-	quoted, _ := json.Marshal(value) // a string always marshals
+// inJSON is the inside of a JSON string; html says whether "<", ">" and "&" are
+// escaped, as encoders of Go do by default.
+func inJSON(value string, html bool) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(html)
+	_ = enc.Encode(value) // a string always encodes
+	quoted := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	return quoted[1 : len(quoted)-1]
 }
