@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 	"strconv"
+	"strings"
 )
 
 func condenseKey(turn int) string { return "turn/" + strconv.Itoa(turn) + "/condense" }
@@ -21,12 +23,9 @@ type keptMessage struct {
 }
 
 // condense shrinks the conversation before the model call of a turn when it nears
-// the model's window. It is called inside the call's own Do.
-func (r *run) condense(ctx context.Context, turn int) (bool, error) {
-	if r.Condenser == nil {
-		return false, nil
-	}
-	plan, needed := r.Condenser.Plan(r.conv.view(), r.describe(ctx).ContextWindow, r.lastInput)
+// the window, in tokens. It is called inside the call's own Do.
+func (r *run) condense(ctx context.Context, turn int, window, lastInput int64) (bool, error) {
+	plan, needed := r.Condenser.Plan(r.conv.view(), window, lastInput)
 	if !needed {
 		return false, nil
 	}
@@ -119,6 +118,25 @@ func (r *run) condenseRecorded(ctx context.Context, turn int) error {
 		return fmt.Errorf("record %s: %w", condenseKey(turn), err)
 	}
 	return r.adopt(turn, record)
+}
+
+// tooLong reports whether a provider refused a call because of its length. There is
+// no common code for it.
+func tooLong(err error) bool {
+	var failure *ModelError
+	if !errors.As(err, &failure) || failure.Retryable {
+		return false
+	}
+	if failure.Code == "context_length_exceeded" || failure.StatusCode == http.StatusRequestEntityTooLarge {
+		return true
+	}
+	words := strings.ToLower(failure.Message)
+	for _, sign := range []string{"context length", "context window", "context size", "prompt is too long", "maximum context", "input is too long"} {
+		if strings.Contains(words, sign) {
+			return true
+		}
+	}
+	return false
 }
 
 var errNotRecorded = errors.New("nothing is recorded")

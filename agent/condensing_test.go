@@ -155,3 +155,31 @@ func TestOneOversizedResultDoesNotWedgeTheLoop(t *testing.T) {
 	second := model.Requests()[1].Messages
 	assert.Less(t, len(second[len(second)-1].ContentText()), 32_000)
 }
+
+func TestAConversationThatTheProviderFindsTooLongIsCondensedAndSentAgain(t *testing.T) {
+	t.Parallel()
+	eachJournal(t, func(t *testing.T, restart func() process) {
+		model := newReader(6, goodSummary)
+		model.Info.ContextWindow = 0 // nobody knows
+		inner := model.Respond
+		model.Respond = func(ctx context.Context, req *agent.Request) (*agent.Response, error) {
+			if len(req.Messages) > 10 {
+				return nil, &agent.ModelError{StatusCode: 400, Code: "context_length_exceeded", Message: "too long"}
+			}
+			return inner(ctx, req)
+		}
+		conv := asked("go")
+		loop := agent.Loop{LLM: model, Tools: []agent.Tool{pages()}, Condenser: &agent.Condenser{Keep: 2}, Journal: restart()}
+		result, err := loop.Run(t.Context(), conv)
+		require.NoError(t, err)
+		assert.Equal(t, 1, result.Condensed)
+		assert.Equal(t, 1, result.FailedTries)
+
+		again := asked("go")
+		loop.LLM, loop.Journal = agenttest.New(t), restart()
+		replayed, err := loop.Run(t.Context(), again)
+		require.NoError(t, err)
+		assert.Equal(t, result, replayed)
+		assert.Equal(t, conv.Messages(), again.Messages())
+	})
+}

@@ -37,7 +37,8 @@ func eachJournal(t *testing.T, test func(t *testing.T, restart func() process)) 
 		t.Parallel()
 		st := workspace.NewMem()
 		test(t, func() process {
-			j, err := journal.Open(t.Context(), st, "journal.jsonl", journal.Options{})
+			// Not the test's context: tests with a clock of their own call this too.
+			j, err := journal.Open(context.Background(), st, "journal.jsonl", journal.Options{})
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = j.Close() })
 			return scopeJournal{Scope: j.Under("step"), journal: j}

@@ -93,11 +93,14 @@ func (c *modelCall) again(ctx context.Context, try int, err error) (time.Duratio
 		retry = DefaultRetry
 	}
 	wait, again := retry(try, err)
-	if !again || !fits(ctx, wait) {
+	if !again || try >= maxTries || !fits(ctx, wait) {
 		return 0, false
 	}
 	return max(wait, 0), true
 }
+
+// maxTries is a hard cap on the tries of one backend, whatever Retry says.
+const maxTries = 100
 
 // try makes one call. A call that was made and failed is added to the failed ones.
 func (c *modelCall) try(ctx context.Context, b Fallback) (*Reply, error) {

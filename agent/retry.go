@@ -21,7 +21,7 @@ const (
 
 // Retry decides after a failed try of one backend, counted from 1, whether another
 // one follows, and after which wait. The loop does not wait past the end of its
-// context. It is called from several goroutines at once when loops share it.
+// context, and tries no backend more than 100 times for a reply. It is called from several goroutines at once when loops share it.
 type Retry func(try int, err error) (wait time.Duration, again bool)
 
 // DefaultRetry repeats what [Retryable] says may pass, up to [DefaultRetries]

@@ -70,6 +70,16 @@ func TestRetriesAreBounded(t *testing.T) {
 	})
 }
 
+func TestARetryThatNeverGivesUpIsEndedAllTheSame(t *testing.T) {
+	t.Parallel()
+	model := &agenttest.Model{Respond: func(context.Context, *agent.Request) (*agent.Response, error) {
+		return nil, unavailable().Err
+	}}
+	_, err := (&agent.Loop{LLM: model, Retry: func(int, error) (time.Duration, bool) { return 0, true }}).Run(t.Context(), asked("go"))
+	require.Error(t, err)
+	assert.Len(t, model.Requests(), 100)
+}
+
 func TestWhatDoesNotPassIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{400, 401, 403, 404, 422} {

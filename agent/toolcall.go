@@ -159,13 +159,18 @@ func (r *run) perform(ctx context.Context, p preparedCall) (*ToolRecord, error) 
 	if r.Offload != nil && p.refusal == nil {
 		var err error
 		// What the tool did is done: it is kept although the context has ended.
-		if result, err = r.Offload.Result(context.WithoutCancel(ctx), p.call.Key, result); err != nil {
+		kept, stop := context.WithTimeout(context.WithoutCancel(ctx), offloadGrace)
+		defer stop()
+		if result, err = r.Offload.Result(kept, p.call.Key, result); err != nil {
 			return nil, fmt.Errorf("offload the result of %s: %w", p.call.Name, err)
 		}
 	}
 	record.Result = *result
 	return record, nil
 }
+
+// offloadGrace is how long a storage may take to keep a result.
+const offloadGrace = 10 * time.Second
 
 // invoke calls the tool and turns its error into a failed result, except for what
 // must leave the loop: the end of the context and a suspension.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 )
@@ -18,11 +19,8 @@ func (r *run) reply(ctx context.Context, turn int) (*Reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		condensed, err := r.condense(ctx, turn)
-		if err != nil {
-			return nil, err
-		}
-		if m.value, err = r.spokenCall(turn, key).generate(ctx); err != nil {
+		var condensed bool
+		if m.value, condensed, err = r.generateWithin(ctx, turn, key); err != nil {
 			return nil, err
 		}
 		m.value.Steered, m.value.Condensed = steered, condensed
@@ -48,6 +46,31 @@ func (r *run) reply(ctx context.Context, turn int) (*Reply, error) {
 		r.OnReply(turn, reply)
 	}
 	return reply, nil
+}
+
+// generateWithin makes the model call of a turn with a conversation that fits the
+// model's window: condensed before, or when the provider says that it is too long.
+func (r *run) generateWithin(ctx context.Context, turn int, key string) (reply *Reply, condensed bool, err error) {
+	if r.Condenser != nil {
+		if condensed, err = r.condense(ctx, turn, r.describe(ctx).ContextWindow, r.lastInput); err != nil {
+			return nil, false, err
+		}
+	}
+	call := r.spokenCall(turn, key)
+	reply, err = call.generate(ctx)
+	if r.Condenser == nil || condensed || !tooLong(err) {
+		return reply, condensed, err
+	}
+	// The true window is not known; it is less than what was sent.
+	window := EstimateTokens(conversationBytes(r.conv.view())) * 3 / 4
+	condensed, failure := r.condense(ctx, turn, window, 0)
+	if failure != nil || !condensed {
+		return nil, false, errors.Join(failure, err)
+	}
+	again := r.spokenCall(turn, key)
+	again.failed, again.tries, again.attempts = call.failed, call.tries, call.attempts
+	reply, err = again.generate(ctx)
+	return reply, true, err
 }
 
 // replay does what a call from the journal did besides its reply.

@@ -12,7 +12,6 @@ import (
 type attemptTrace struct {
 	began     time.Time
 	ended     time.Time
-	replayed  bool // the first reply comes from the journal
 	llmCalls  []LLMCallLog
 	toolCalls []ToolCallLog
 }
@@ -104,9 +103,6 @@ type FinalSummaryLog struct {
 // onReply counts a model call: for the ledger, the log and the listeners.
 func (r *regularVisit) onReply(turn int, reply *agent.Reply) {
 	sc := r.sc
-	if len(r.trace.llmCalls) == 0 {
-		r.trace.replayed = reply.Replayed
-	}
 	r.trace.llmCalls = append(r.trace.llmCalls, LLMCallLog{
 		Turn: turn, Provider: reply.Provider, Model: reply.Model, StartedAt: reply.StartedAt,
 		DurationMS: reply.DurationMS, FirstTokenMS: reply.FirstTokenMS,
@@ -163,10 +159,28 @@ func (r *regularVisit) onTool(turn, index int, record *agent.ToolRecord) {
 	sc.run.emit(ev)
 }
 
-// begin starts the trace of an attempt and logs what the agent is told.
-func (r *regularVisit) begin(attempt int) {
+// began is the record of when an attempt began; nothing depends on it.
+type began struct {
+	At time.Time `json:"at"`
+}
+
+// begin starts the trace of an attempt, or takes up that of an earlier process, and
+// logs what the agent is told.
+func (r *regularVisit) begin(scope *journal.Scope, attempt int) error {
 	sc := r.sc
-	r.trace = attemptTrace{began: sc.run.ctl.config.Now().UTC()}
+	start := began{At: sc.run.ctl.config.Now().UTC()}
+	if data, ok, err := scope.Recorded("started"); err != nil {
+		return err
+	} else if ok {
+		if err := json.Unmarshal(data, &start); err != nil {
+			return err
+		}
+	} else if data, err := json.Marshal(start); err != nil {
+		return err
+	} else if err := scope.Note("started", data); err != nil {
+		return err
+	}
+	r.trace = attemptTrace{began: start.At}
 	messages := r.conv.Messages()
 	log := PromptsLog{Provider: r.loop.Provider, Model: r.loop.Request.Model, Tools: []string{}}
 	if attempt == 1 && messages[0].Role == agent.RoleSystem {
@@ -177,14 +191,11 @@ func (r *regularVisit) begin(attempt int) {
 		log.Tools = append(log.Tools, spec.Name)
 	}
 	sc.writeLog(sc.run.layout.AttemptLog(sc.step.id, attempt, sc.leaf.visit, "prompts"), log)
+	return nil
 }
 
-// settleTimes gives an attempt that an earlier process began, or ended, its own
-// times instead of those of this process.
+// settleTimes gives an attempt that an earlier process ended its own time.
 func (r *regularVisit) settleTimes() {
-	if r.trace.replayed {
-		r.trace.began = r.trace.llmCalls[0].StartedAt
-	}
 	r.trace.ended = r.sc.run.ctl.config.Now().UTC()
 	if r.report != nil {
 		r.trace.ended = r.report.At
@@ -229,6 +240,9 @@ func (r *regularVisit) log(attempt int, result *agent.Result, cause error) {
 	layout, step, visit := sc.run.layout, sc.step.id, sc.leaf.visit
 	sc.writeLog(layout.AttemptLog(step, attempt, visit, ""), log)
 	history := r.conv.Messages()
+	if result.Condensed > 0 {
+		r.shown = 0 // what earlier logs hold is not what this conversation starts with
+	}
 	sc.writeLog(layout.AttemptLog(step, attempt, visit, "conversation"), ConversationLog{
 		FirstMessage: r.shown, History: history[r.shown:], LLMCalls: r.trace.llmCalls, ToolCalls: r.trace.toolCalls,
 	})

@@ -146,7 +146,10 @@ func (w *walk) end(status Status, cause error) (Status, error) {
 	}
 	if err != nil {
 		// What is not recorded has not happened: the run can be resumed.
-		if status == StatusCompleted {
+		switch {
+		case w.run.ctx.Err() != nil:
+			status = StatusCanceled
+		case status == StatusCompleted:
 			status = StatusFailed
 		}
 		cause = errors.Join(cause, err)

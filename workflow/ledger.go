@@ -33,7 +33,11 @@ func agentRecord(key string) string {
 	return parts[7]
 }
 
-func isReplyKey(key string) bool { return agentRecord(key) == "reply" }
+// A reply is that of a turn, or a summary of the conversation so far.
+func isReplyKey(key string) bool {
+	record := agentRecord(key)
+	return record == "reply" || record == "condense/reply"
+}
 
 func isToolKey(key string) bool { return strings.HasPrefix(agentRecord(key), "tool/") }
 

@@ -123,6 +123,7 @@ func (r *regularVisit) prepare(ctx context.Context, tools []agent.Tool) error {
 		MaxTokens:        config.Limits.AttemptTokens,
 		MaxParallelTools: config.Limits.ParallelTools,
 		Meter:            config.Meter,
+		Condenser:        &agent.Condenser{Window: config.Limits.ContextWindow},
 		Steering:         sc.run.steering.open(sc.step.id),
 		OnReply:          r.onReply,
 		OnTool:           r.onTool,
@@ -172,7 +173,9 @@ func (r *regularVisit) attempt(ctx context.Context, attempt int) (passed bool, e
 	}
 	name := fmt.Sprintf("attempt/%d", attempt)
 	r.report = nil
-	r.begin(attempt)
+	if err := r.begin(scope.Under(name), attempt); err != nil {
+		return false, err
+	}
 	r.loop.Journal = scope.Under(name)
 	r.loop.KeyPrefix = sc.run.id + "/" + sc.leaf.key + "/" + name + "/"
 	result, err := r.loop.Run(ctx, r.conv)

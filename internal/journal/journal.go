@@ -117,21 +117,11 @@ func (j *Journal) AppendNow(kind Kind, key string, data []byte) (seq int64, at t
 }
 
 // Note records something that nothing depends on: it rides with the next durable
-// record, [Journal.Flush] or [Journal.Close], and is lost with the process when
-// none comes. The order of records is the order of the calls all the same.
+// record or [Journal.Close], and is lost with the process when none comes. The
+// order of records is the order of the calls all the same.
 func (j *Journal) Note(kind Kind, key string, data []byte) error {
 	l := line{kind: kind, key: key}
 	return j.record(&l, data, true)
-}
-
-// Flush makes all notes durable.
-func (j *Journal) Flush() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.err != nil {
-		return j.err
-	}
-	return j.commit(j.seq)
 }
 
 // Recorded returns what is recorded under a key, by an earlier process or by this

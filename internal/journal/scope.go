@@ -85,19 +85,6 @@ func (s *Scope) Note(key string, data []byte) error { return s.j.Note(KindNote, 
 // Recorded is [Journal.Recorded] below the prefix.
 func (s *Scope) Recorded(key string) ([]byte, bool, error) { return s.j.Recorded(s.at(key)) }
 
-// Close forgets what is kept for lookup at the prefix and below. It writes
-// nothing; what is recorded stays in the file. Work under the scope should have
-// ended. With an empty prefix everything is forgotten.
-func (s *Scope) Close() {
-	s.j.mu.Lock()
-	defer s.j.mu.Unlock()
-	if s.prefix == "" {
-		s.j.index = node{}
-		return
-	}
-	s.j.index.forget(s.prefix)
-}
-
 // occupy takes the line's key for work, unless it finds what makes the work
 // needless: a result, or for a begin also an earlier begin.
 func (j *Journal) occupy(l *line) (at *node, recorded *entry, err error) {
