@@ -25,6 +25,12 @@ func NewConversation(messages ...Message) *Conversation {
 	return c
 }
 
+// NewRecordedConversation returns a conversation that starts with messages whose
+// record the caller has, so that they need not be encoded once more to be named.
+func NewRecordedConversation(record []byte, messages ...Message) *Conversation {
+	return &Conversation{messages: messages, digest: sha256.Sum256(record)}
+}
+
 // Append adds messages.
 func (c *Conversation) Append(messages ...Message) {
 	for i := range messages {

@@ -85,14 +85,24 @@ func (f *dayFile) set(run Run, day string, s *share) error {
 	if err := s.write(execution); err != nil {
 		return err
 	}
+	fresh := len(folder) == 0
 	executions[run.ID] = execution.encode()
-	total, err := sumExecutions(executions)
-	if err != nil {
-		return err
-	}
 	folder[fieldExecutions] = executions.encode()
-	if err := total.write(folder); err != nil {
-		return err
+	total := s
+	if fresh {
+		// The usual case: the folder's totals are those of its one run.
+		for _, field := range []string{fieldCreated, fieldUpdated, fieldByModel, fieldByStep} {
+			if raw, ok := execution[field]; ok {
+				folder[field] = raw
+			}
+		}
+	} else {
+		if total, err = sumExecutions(executions, run.ID, s); err != nil {
+			return err
+		}
+		if err := total.write(folder); err != nil {
+			return err
+		}
 	}
 	f.folders[run.Folder] = folder.encode()
 	return f.stamp(run.Group, day, total.updated)
@@ -123,9 +133,14 @@ func (f *dayFile) folder(name string) (folder, executions object, err error) {
 	return folder, executions, nil
 }
 
-func sumExecutions(executions object) (*share, error) {
+// sumExecutions adds up the runs of a folder; the share of one is known already.
+func sumExecutions(executions object, known string, s *share) (*share, error) {
 	total := newShare()
+	total.merge(s)
 	for id, raw := range executions {
+		if id == known {
+			continue
+		}
 		o, err := readObject(raw)
 		if err != nil {
 			return nil, fmt.Errorf("execution %q: %w", id, err)

@@ -145,7 +145,7 @@ func (r *regularVisit) prepare(ctx context.Context, tools []agent.Tool) error {
 	if r.given, err = r.recallGiven(tools); err != nil {
 		return err
 	}
-	r.conv = agent.NewConversation(r.given.Messages...)
+	r.conv = agent.NewRecordedConversation(r.given.record, r.given.Messages...)
 	r.loop.Tools = pinTools(r.given.Tools, tools)
 	return nil
 }
