@@ -44,6 +44,10 @@ func (c *Conversation) Append(messages ...Message) {
 	}
 }
 
+// appendNote adds a message in the library's own words. What it says is named and
+// not its words, so that another release may word it better in the middle of a run.
+func (c *Conversation) appendNote(m Message, what string) { c.appendRecorded(m, []byte(what)) }
+
 // appendRecorded adds a message that the record names: the digest then is the
 // same in the process that made the record and in one that reads it.
 func (c *Conversation) appendRecorded(m Message, record []byte) {

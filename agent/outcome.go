@@ -48,7 +48,7 @@ func (r *run) output(reply *Reply) (repair bool, err error) {
 		return false, err
 	}
 	r.repaired = true
-	r.conv.Append(r.Output.Repair(err))
+	r.conv.appendNote(r.Output.Repair(err), "the output was asked for again")
 	return true, nil
 }
 
@@ -90,7 +90,7 @@ func (r *run) goOn(message *Message) error {
 		}
 		return &ReplyError{Err: ErrOutputLimit, Text: said}
 	}
-	r.conv.Append(UserMessage(note))
+	r.conv.appendNote(UserMessage(note), "the rest of a cut reply was asked for")
 	return nil
 }
 

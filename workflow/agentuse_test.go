@@ -187,3 +187,36 @@ func TestAnAttemptEndsAtItsTimeAndAtItsTokens(t *testing.T) {
 	require.ErrorIs(t, err, agent.ErrTokenLimit)
 	assert.Equal(t, workflow.StatusStopped, result.Status)
 }
+
+func TestAConversationNearTheWindowIsCondensedAndLogged(t *testing.T) {
+	t.Parallel()
+	calls, summaries, longest := 0, 0, 0
+	model := &agenttest.Model{Respond: func(_ context.Context, req *agent.Request) (*agent.Response, error) {
+		size := 0
+		for _, msg := range req.Messages {
+			size += len(msg.ContentText())
+		}
+		longest = max(longest, size)
+		response := agenttest.Reply("Everything was read.").Response
+		response.Usage = agent.Usage{}
+		switch calls++; {
+		case len(req.Tools) == 0:
+			summaries++
+			response = agenttest.Reply("So far: pages were read and hold nothing of note.").Response
+		case calls < 30:
+			response = agenttest.Call("page", nil).Response
+			response.Usage = agent.Usage{}
+		}
+		return &response, nil
+	}}
+	page := &agenttest.Toolset{ID: "pages", Tools: []agent.Tool{&agenttest.Tool{Name: "page", Effect: agent.ReadOnly, Do: returns(strings.Repeat("word ", 400))}}}
+	b := setup(t, workflow.Config{
+		Models: agent.Single(model), Toolsets: []agent.Toolset{page}, Limits: workflow.Limits{ContextWindow: 5000},
+	}, barePlan)
+	result, err := b.ctl.Run(t.Context(), b.ws, nil)
+	require.NoError(t, err)
+	assert.Positive(t, summaries)
+	assert.Less(t, longest, 5000*5)
+	assert.Equal(t, int64(calls), result.Totals.Calls, "summaries are paid for, too")
+	assert.Contains(t, b.read(t, "runs/iteration-1/logs/one/execution/execution-attempt-1-iteration-1-conversation.json"), "nothing of note")
+}
