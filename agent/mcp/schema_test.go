@@ -60,6 +60,7 @@ func FuzzInputSchema(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{}}}`)
 	f.Add(`{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"type":["object"]}}}`)
 	f.Add(`{"a":1,"a":2,"properties":[],"required":null}`)
+	f.Add(`{"type":"object","tYpe":["0"]}`)
 	f.Fuzz(func(t *testing.T, given string) {
 		if !json.Valid([]byte(given)) {
 			return // it comes out of a decoded message
@@ -68,12 +69,12 @@ func FuzzInputSchema(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var schema struct {
-			Type       string
-			Properties map[string]json.RawMessage
-		}
+		var schema map[string]json.RawMessage // a struct would take "tYpe" for "type"
 		require.NoError(t, json.Unmarshal(got, &schema), string(got))
-		require.NotNil(t, schema.Properties, string(got))
+		require.Equal(t, `"object"`, string(schema["type"]), string(got))
+		var properties map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal(schema["properties"], &properties), string(got))
+		require.NotNil(t, properties, string(got))
 		again, err := inputSchema(got)
 		require.NoError(t, err)
 		require.Equal(t, string(got), string(again), "normalising twice changes nothing")
