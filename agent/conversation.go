@@ -25,10 +25,11 @@ func NewConversation(messages ...Message) *Conversation {
 	return c
 }
 
-// NewRecordedConversation returns a conversation that starts with messages whose
-// record the caller has, so that they need not be encoded once more to be named.
-func NewRecordedConversation(record []byte, messages ...Message) *Conversation {
-	return &Conversation{messages: messages, digest: sha256.Sum256(record)}
+// NewNamedConversation returns a conversation that starts with messages which a
+// record of the caller holds. The name, which is unique to that record, stands for
+// them in the digest.
+func NewNamedConversation(name string, messages ...Message) *Conversation {
+	return &Conversation{messages: messages, digest: sha256.Sum256([]byte(name))}
 }
 
 // Append adds messages.

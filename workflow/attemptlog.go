@@ -159,7 +159,7 @@ func (r *regularVisit) onTool(turn, index int, record *agent.ToolRecord) {
 	sc.run.emit(ev)
 }
 
-// began is the record of when an attempt began; nothing depends on it.
+// began is the record of when a visit or an attempt began; nothing depends on it.
 type began struct {
 	At time.Time `json:"at"`
 }
@@ -169,7 +169,9 @@ type began struct {
 func (r *regularVisit) begin(scope *journal.Scope, attempt int) error {
 	sc := r.sc
 	start := began{At: sc.run.ctl.config.Now().UTC()}
-	if data, ok, err := scope.Recorded("started"); err != nil {
+	if attempt == 1 {
+		start.At = sc.started.UTC() // recorded with the visit
+	} else if data, ok, err := scope.Recorded("started"); err != nil {
 		return err
 	} else if ok {
 		if err := json.Unmarshal(data, &start); err != nil {

@@ -14,8 +14,6 @@ import (
 type given struct {
 	Messages []agent.Message  `json:"messages"`
 	Tools    []agent.ToolSpec `json:"tools,omitempty"`
-
-	record []byte // the JSON of it
 }
 
 // recallGiven takes what the agent is given from the journal, or makes and
@@ -30,7 +28,6 @@ func (r *regularVisit) recallGiven(tools []agent.Tool) (*given, error) {
 	if data, ok, err := scope.Recorded("given"); err != nil {
 		return nil, err
 	} else if ok {
-		g.record = data
 		return g, json.Unmarshal(data, g)
 	}
 	if g.Messages, err = sc.messages(); err != nil {
@@ -51,7 +48,6 @@ func (r *regularVisit) recallGiven(tools []agent.Tool) (*given, error) {
 			return nil, err
 		}
 	}
-	g.record = data
 	return g, scope.Note("given", data)
 }
 

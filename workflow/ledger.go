@@ -14,7 +14,7 @@ import (
 // Keys of what a step records, below the key of its visit.
 
 func attemptKey(visit string, attempt int) string {
-	return fmt.Sprintf("%s/attempt/%d", visit, attempt)
+	return visit + "/attempt/" + strconv.Itoa(attempt)
 }
 
 // failedKey is the key of a failed model call. A turn may be tried again by

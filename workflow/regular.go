@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -145,7 +146,7 @@ func (r *regularVisit) prepare(ctx context.Context, tools []agent.Tool) error {
 	if r.given, err = r.recallGiven(tools); err != nil {
 		return err
 	}
-	r.conv = agent.NewRecordedConversation(r.given.record, r.given.Messages...)
+	r.conv = agent.NewNamedConversation(sc.run.id+"/"+sc.leaf.key, r.given.Messages...)
 	r.loop.Tools = pinTools(r.given.Tools, tools)
 	return nil
 }
@@ -171,7 +172,7 @@ func (r *regularVisit) attempt(ctx context.Context, attempt int) (passed bool, e
 	if _, err := sc.WorkDir(); err != nil { // a tool may have removed it
 		return false, err
 	}
-	name := fmt.Sprintf("attempt/%d", attempt)
+	name := "attempt/" + strconv.Itoa(attempt)
 	r.report = nil
 	if err := r.begin(scope.Under(name), attempt); err != nil {
 		return false, err
@@ -196,8 +197,8 @@ func (r *regularVisit) attempt(ctx context.Context, attempt int) (passed bool, e
 	return false, nil
 }
 
-// check validates the work folder, or recalls what a validation before an
-// interruption said: the files may have changed since.
+// check validates the work folder, or recalls how a validation failed before an
+// interruption: the files may have changed since, and the next attempt was told.
 func (r *regularVisit) check(ctx context.Context, attempt int, name string) (*checked, error) {
 	sc := r.sc
 	scope, err := sc.journal()
@@ -213,13 +214,14 @@ func (r *regularVisit) check(ctx context.Context, attempt int, name string) (*ch
 	if err := r.validate(ctx, result); err != nil {
 		return nil, err
 	}
-	if !result.Passed {
-		result.Repair, err = render(sc.run.ctl.prompts.repair, repairPrompt{
-			Attempt: attempt, Left: max(sc.run.ctl.config.Attempts-attempt, 0), Feedback: result.Feedback,
-		})
-		if err != nil {
-			return nil, err
-		}
+	if result.Passed {
+		return result, nil // the outcome follows at once
+	}
+	result.Repair, err = render(sc.run.ctl.prompts.repair, repairPrompt{
+		Attempt: attempt, Left: max(sc.run.ctl.config.Attempts-attempt, 0), Feedback: result.Feedback,
+	})
+	if err != nil {
+		return nil, err
 	}
 	data, err := json.Marshal(result)
 	if err != nil {

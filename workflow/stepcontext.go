@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/treadle-dev/treadle/agent"
 	"github.com/treadle-dev/treadle/internal/journal"
@@ -21,15 +22,16 @@ type StepContext struct {
 	step *compiledStep
 	leaf *leaf
 
-	attempt int // the present one, for error reports
+	started time.Time // of the visit, also when an earlier process began it
+	attempt int       // the present one, for error reports
 
 	mu       sync.Mutex
 	scope    *journal.Scope // opened at first use
 	workUsed bool
 }
 
-func newStepContext(r *Run, l *leaf) *StepContext {
-	return &StepContext{run: r, step: l.step, leaf: l}
+func newStepContext(r *Run, l *leaf, started time.Time) *StepContext {
+	return &StepContext{run: r, step: l.step, leaf: l, started: started}
 }
 
 // Context ends when the run is canceled.
@@ -86,12 +88,33 @@ func (sc *StepContext) journal() (*journal.Scope, error) {
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
 	if sc.scope == nil {
-		if err := sc.run.journal.Note(recordStarted, sc.leaf.key+"/started", nil); err != nil {
+		if err := sc.noteStart(); err != nil {
 			return nil, err
 		}
 		sc.scope = sc.run.journal.Under(sc.leaf.key)
 	}
 	return sc.scope, nil
+}
+
+// noteStart notes when the visit began, or recalls when it did.
+func (sc *StepContext) noteStart() error {
+	key := sc.leaf.key + "/started"
+	data, ok, err := sc.run.journal.Recorded(key)
+	if err != nil {
+		return err
+	}
+	start := began{At: sc.started.UTC()}
+	if ok {
+		if err := json.Unmarshal(data, &start); err != nil {
+			return fmt.Errorf("record %s: %w", key, err)
+		}
+		sc.started = start.At
+		return nil
+	}
+	if data, err = json.Marshal(start); err != nil {
+		return err
+	}
+	return sc.run.journal.Note(recordStarted, key, data)
 }
 
 // execute runs the type's Execute. A panic becomes its error.

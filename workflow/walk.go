@@ -93,15 +93,15 @@ func (w *walk) drive() (Status, error) {
 // runLeaf runs one visit, records how it ended, and does what follows from it. An
 // error stops the run.
 func (w *walk) runLeaf(l *leaf) error {
-	sc := newStepContext(w.run, l)
-	defer func() { l.attempt = sc.attempt }()
 	started := w.run.ctl.config.Now()
+	sc := newStepContext(w.run, l, started)
+	defer func() { l.attempt = sc.attempt }()
 	w.run.emit(RunEvent{Kind: StepStarted, Time: started, Step: l.step.id, Visit: l.visit})
 	outcome, err := sc.execute()
 	if err != nil {
-		return errors.Join(err, w.recordFailure(sc, l, started, err))
+		return errors.Join(err, w.recordFailure(sc, l, err))
 	}
-	record := &outcomeRecord{StartedAt: started, Result: outcome.Result, Attempts: outcome.Attempts}
+	record := &outcomeRecord{StartedAt: sc.started, Result: outcome.Result, Attempts: outcome.Attempts}
 	if sc.usesWork() {
 		if record.Artifacts, record.Published, err = listArtifacts(w.run.ctx, w.run.ws.Storage(), w.run.layout.Work(l.key)); err != nil {
 			return err
@@ -179,12 +179,12 @@ func (w *walk) next(ev Event, artifacts []Artifact) {
 
 // recordFailure records that a visit failed, unless the run was only interrupted:
 // then the visit goes on when the run is resumed.
-func (w *walk) recordFailure(sc *StepContext, l *leaf, started time.Time, cause error) error {
+func (w *walk) recordFailure(sc *StepContext, l *leaf, cause error) error {
 	if statusOf(w.run.ctx, cause) != StatusFailed || w.run.journal.Err() != nil {
 		return nil //nolint:nilerr // the caller returns the cause
 	}
 	record := failureRecord{
-		StartedAt: started, Error: w.run.ctl.redactor.Text(cause.Error()),
+		StartedAt: sc.started, Error: w.run.ctl.redactor.Text(cause.Error()),
 		Attempts: sc.attempt, Exhausted: errors.Is(cause, ErrValidation),
 	}
 	data, err := json.Marshal(record)

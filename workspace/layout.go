@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -91,11 +92,11 @@ func (l Layout) StepLogs(step string) string { return l.base + "/logs/" + step }
 // "prompts"; the empty kind is the attempt's own record. Attempts and visits
 // count from 1.
 func (l Layout) AttemptLog(step string, attempt, visit int, kind string) string {
-	name := fmt.Sprintf("execution-attempt-%d-iteration-%d", attempt, visit)
+	name := l.base + "/logs/" + step + "/execution/execution-attempt-" + strconv.Itoa(attempt) + "-iteration-" + strconv.Itoa(visit)
 	if kind != "" {
 		name += "-" + kind
 	}
-	return l.StepLogs(step) + "/execution/" + name + ".json"
+	return name + ".json"
 }
 
 // FinalSummaryLog is the file that says how the last visit of a step ended.
