@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,6 +42,9 @@ type Run struct {
 
 	sessions sessions
 	steering steering
+
+	encoding sync.Mutex // of encoded, which projections are encoded in
+	encoded  bytes.Buffer
 	spent    *costs.Tally // of all model calls, of earlier processes too
 
 	done   chan struct{}
@@ -192,25 +196,24 @@ func (r *Run) emit(ev RunEvent) {
 // writeJSON writes a projection: a file that could be made again from the
 // journal, and so is written without sync.
 func (r *Run) writeJSON(ctx context.Context, name string, value any) error {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return r.writeRedacted(ctx, name, data)
+	return r.writeEncoded(ctx, name, value, "")
 }
 
 // writeIndentedJSON is writeJSON for the small files that people open.
 func (r *Run) writeIndentedJSON(ctx context.Context, name string, value any) error {
-	data, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return r.writeRedacted(ctx, name, data)
+	return r.writeEncoded(ctx, name, value, "  ")
 }
 
-func (r *Run) writeRedacted(ctx context.Context, name string, data []byte) error {
-	data = append(r.ctl.redactor.JSON(data), '\n')
-	return r.ws.Storage().WriteFile(ctx, name, data, workspace.Lazy)
+func (r *Run) writeEncoded(ctx context.Context, name string, value any, indent string) error {
+	r.encoding.Lock()
+	defer r.encoding.Unlock()
+	r.encoded.Reset()
+	enc := json.NewEncoder(&r.encoded)
+	enc.SetIndent("", indent)
+	if err := enc.Encode(value); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return r.ws.Storage().WriteFile(ctx, name, r.ctl.redactor.JSON(r.encoded.Bytes()), workspace.Lazy)
 }
 
 // redactJSON is nil when there is nothing to redact.

@@ -19,6 +19,8 @@ import (
 // they leave empty. A name that does not exist gives an error that matches
 // [fs.ErrNotExist]; so does a name below a file where it must exist.
 //
+// Data that is given to a method is the caller's again when the method returns.
+//
 // All methods are safe for concurrent use, also by other processes that reach the
 // same storage. A method whose context is done before it starts does nothing and
 // returns the context's error; once it has started to change something it
