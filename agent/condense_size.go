@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -73,8 +74,8 @@ func estimateConversation(conv []Message, lastInput int64, perToken float64) int
 
 // lastReply is the index of the last assistant message, or of the end.
 func lastReply(conv []Message) int {
-	for i := len(conv) - 1; i >= 0; i-- {
-		if conv[i].Role == RoleAssistant {
+	for i, c := range slices.Backward(conv) {
+		if c.Role == RoleAssistant {
 			return i
 		}
 	}

@@ -165,7 +165,7 @@ func (l *Loop) Run(ctx context.Context, conv *Conversation) (*Result, error) {
 
 	r := &run{Loop: l, conv: conv, tools: tools, result: &Result{}, meters: l.meters()}
 	err = r.turns(ctx)
-	if ended(err) && context.Cause(ctx) == error(limit) {
+	if ended(err) && errors.Is(context.Cause(ctx), error(limit)) {
 		err = limit
 	}
 	return r.result, withResult(err, r.result)

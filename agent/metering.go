@@ -76,13 +76,11 @@ func (c *modelCall) reserve(ctx context.Context, b Fallback, request *Request) (
 // refusedBy is a meter's error as the loop returns it: a value of its own, since
 // what was done until then is put into it.
 func refusedBy(err error) error {
-	var tokens *TokenLimitError
-	if errors.As(err, &tokens) {
+	if tokens, ok := errors.AsType[*TokenLimitError](err); ok {
 		own := *tokens
 		return &own
 	}
-	var budget *BudgetError
-	if errors.As(err, &budget) {
+	if budget, ok := errors.AsType[*BudgetError](err); ok {
 		err = budget.Err
 	}
 	return &BudgetError{Err: err}

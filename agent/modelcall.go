@@ -173,8 +173,7 @@ func hasContent(m *Message) bool {
 
 func failedTry(err error) FailedTry {
 	failed := FailedTry{Error: clipText(err.Error(), maxErrorText), Err: err}
-	var failure *ModelError
-	if errors.As(err, &failure) {
+	if failure, ok := errors.AsType[*ModelError](err); ok {
 		failed.StatusCode = failure.StatusCode
 		failed.Billable = failure.Partial != nil
 		if failure.Partial != nil {

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/treadle-dev/treadle/workspace"
@@ -115,7 +116,7 @@ func (o *Offload) Result(ctx context.Context, key string, result *ToolResult) (*
 		}
 		small.Structured = nil
 		// The model has seen the content alone; now it is told of both.
-		small.Content = append(small.Content[:len(small.Content):len(small.Content)], Part{Type: PartText, Text: preview})
+		small.Content = append(slices.Clip(small.Content), Part{Type: PartText, Text: preview})
 	}
 	return &small, nil
 }

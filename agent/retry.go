@@ -47,8 +47,7 @@ func NoRetry(int, error) (time.Duration, bool) { return 0, false }
 // Retryable reports whether the same model call may succeed later: a [*ModelError]
 // says so itself; of other errors, those of a broken connection or reply.
 func Retryable(err error) bool {
-	var failure *ModelError
-	if errors.As(err, &failure) {
+	if failure, ok := errors.AsType[*ModelError](err); ok {
 		return failure.Retryable
 	}
 	for _, broken := range []error{ErrReplyCut, ErrReplyStalled, ErrReplyTimeout, ErrReplyEmpty, io.ErrUnexpectedEOF} {

@@ -176,8 +176,7 @@ func (s *Schema) Validate(value json.RawMessage) error {
 
 func (s *Schema) validate(value any) error {
 	err := safely(func() error { return s.compiled.Validate(value) })
-	var invalid *jsonschema.ValidationError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
 		return &SchemaError{Problems: problemsOf(invalid)}
 	}
 	return err

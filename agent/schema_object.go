@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 )
 
@@ -45,9 +46,7 @@ func (o *schemaObject) delete(name string) {
 // clone copies the object, and not what its members hold.
 func (o *schemaObject) clone() *schemaObject {
 	c := &schemaObject{names: slices.Clone(o.names), values: make(map[string]any, len(o.values))}
-	for name, value := range o.values {
-		c.values[name] = value
-	}
+	maps.Copy(c.values, o.values)
 	return c
 }
 

@@ -32,7 +32,7 @@ func (c *schemaConversion) openAIRoot() any {
 	}
 	definitions := newSchemaObject()
 	// Converting one definition may bring up others.
-	for i := 0; i < len(c.definitions); i++ {
+	for i := range len(c.definitions) {
 		name := c.definitions[i]
 		at := "/$defs/" + name
 		target, _ := c.resolve("#" + at)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/treadle-dev/treadle/agent"
 	"github.com/treadle-dev/treadle/agent/agenttest"
+	"github.com/treadle-dev/treadle/costs"
 	"github.com/treadle-dev/treadle/workflow"
 	"github.com/treadle-dev/treadle/workspace"
 )
@@ -219,4 +220,27 @@ func TestAConversationNearTheWindowIsCondensedAndLogged(t *testing.T) {
 	assert.Less(t, longest, 5000*5)
 	assert.Equal(t, int64(calls), result.Totals.Calls, "summaries are paid for, too")
 	assert.Contains(t, b.read(t, "runs/iteration-1/logs/one/execution/execution-attempt-1-iteration-1-conversation.json"), "nothing of note")
+}
+
+func TestARunStopsBeforeItsMoneyIsSpentAndGoesOnWithMore(t *testing.T) {
+	t.Parallel()
+	prices := &costs.Prices{Version: "test", Models: []costs.ModelPrice{{Model: "m", Input: new(costs.Dollars(1000)), Output: new(costs.Dollars(1000))}}}
+	config := workflow.Config{
+		Models: agent.Single(agenttest.New(t, writes("out.txt", "1"), agenttest.Reply("ok"))), Model: "m",
+		Toolsets: []agent.Toolset{agenttest.Files()}, Prices: prices,
+	}
+	config.Meter = &costs.Meter{Limit: costs.Dollars(0.5), Prices: prices}
+	b := setup(t, config, onePlan)
+	result, err := b.ctl.Run(t.Context(), b.ws, nil)
+	require.ErrorIs(t, err, agent.ErrBudget)
+	require.ErrorIs(t, err, costs.ErrLimit)
+	assert.Equal(t, workflow.StatusStopped, result.Status)
+	assert.Zero(t, result.Totals.Calls)
+
+	config.Meter = &costs.Meter{Limit: costs.Dollars(10), Prices: prices}
+	richer, err := workflow.NewController(config)
+	require.NoError(t, err)
+	result, err = richer.Run(t.Context(), b.ws, resume("iteration-1"))
+	require.NoError(t, err)
+	assert.Equal(t, costs.Dollars(0.22), *result.Totals.Cost.Total)
 }

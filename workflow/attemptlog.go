@@ -159,6 +159,23 @@ func (r *regularVisit) onTool(turn, index int, record *agent.ToolRecord) {
 	sc.run.emit(ev)
 }
 
+// attemptStart notes when an attempt begins, or recalls when it did.
+func (sc *StepContext) attemptStart(scope *journal.Scope) (time.Time, error) {
+	start := began{At: sc.run.ctl.config.Now().UTC()}
+	data, ok, err := scope.Recorded("started")
+	switch {
+	case err != nil:
+		return time.Time{}, err
+	case ok:
+		err := json.Unmarshal(data, &start)
+		return start.At, err
+	}
+	if data, err = json.Marshal(start); err != nil {
+		return time.Time{}, err
+	}
+	return start.At, scope.Note("started", data)
+}
+
 // began is the record of when a visit or an attempt began; nothing depends on it.
 type began struct {
 	At time.Time `json:"at"`
@@ -168,21 +185,14 @@ type began struct {
 // logs what the agent is told.
 func (r *regularVisit) begin(scope *journal.Scope, attempt int) error {
 	sc := r.sc
-	start := began{At: sc.run.ctl.config.Now().UTC()}
-	if attempt == 1 {
-		start.At = sc.started.UTC() // recorded with the visit
-	} else if data, ok, err := scope.Recorded("started"); err != nil {
-		return err
-	} else if ok {
-		if err := json.Unmarshal(data, &start); err != nil {
+	at := sc.started.UTC() // of the first attempt, recorded with the visit
+	if attempt > 1 {
+		var err error
+		if at, err = sc.attemptStart(scope); err != nil {
 			return err
 		}
-	} else if data, err := json.Marshal(start); err != nil {
-		return err
-	} else if err := scope.Note("started", data); err != nil {
-		return err
 	}
-	r.trace = attemptTrace{began: start.At}
+	r.trace = attemptTrace{began: at}
 	messages := r.conv.Messages()
 	log := PromptsLog{Provider: r.loop.Provider, Model: r.loop.Request.Model, Tools: []string{}}
 	if attempt == 1 && messages[0].Role == agent.RoleSystem {

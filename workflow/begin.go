@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/treadle-dev/treadle/internal/journal"
-
 	"github.com/treadle-dev/treadle/workspace"
 )
 

@@ -278,7 +278,7 @@ func (c *compiler) resolveOutputs(s *compiledStep) {
 
 // localName reports whether a name stays in the folder that it is relative to.
 func localName(name string) bool {
-	for _, element := range strings.Split(name, "/") {
+	for element := range strings.SplitSeq(name, "/") {
 		if len(element) > 255 || strings.HasPrefix(element, ".treadle-tmp-") || strings.ContainsRune(element, 0) {
 			return false
 		}

@@ -124,8 +124,7 @@ func addFields(known map[string]bool, of reflect.Type) {
 	if of.Kind() != reflect.Struct {
 		return
 	}
-	for i := range of.NumField() {
-		field := of.Field(i)
+	for field := range of.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		switch {
 		case name == "-":

@@ -56,8 +56,7 @@ func recordError(err error) *recordedError {
 			rec.Kind = kind.name
 		}
 	}
-	var failure *agent.ModelError
-	if errors.As(err, &failure) {
+	if failure, ok := errors.AsType[*agent.ModelError](err); ok {
 		rec.Model = &recordedModelError{
 			Provider: failure.Provider, Model: failure.Model, StatusCode: failure.StatusCode, Code: failure.Code,
 			Message: failure.Message, RetryAfterMS: failure.RetryAfter.Milliseconds(), Retryable: failure.Retryable,
