@@ -8,6 +8,11 @@ import (
 	"github.com/treadle-dev/treadle/agent"
 )
 
+// visitKey is the position of a visit of a step.
+func visitKey(step string, visit int) string {
+	return step + "/visit/" + strconv.Itoa(visit)
+}
+
 // stepOf takes the step from a visit's key.
 func stepOf(key string) string {
 	step, _, _ := strings.Cut(key, "/")

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 )
 
@@ -61,10 +60,6 @@ type move struct {
 
 func newWalk(r *Run) *walk {
 	return &walk{run: r, state: r.program.NewState(), replaying: true}
-}
-
-func visitKey(step string, visit int) string {
-	return step + "/visit/" + strconv.Itoa(visit)
 }
 
 // drive runs leaves until control has nothing more to do.
