@@ -134,7 +134,7 @@ func (p *CondensePlan) divide(keep int) {
 	}
 	p.tail = cutToFit(p.conv[from:], room)
 	if conversationBytes(p.conv[first:from]) >= p.summaryBytes()/2 {
-		p.old = append(earlier, p.conv[first:from]...)
+		p.old = slices.Concat(earlier, p.conv[first:from])
 	}
 	// Else there is nothing, or too little, to be worth a call: where tools and head
 	// fill the window, each turn would ask for a summary of the turn before.

@@ -80,4 +80,8 @@ func (c *Conversation) view() []Message { return slices.Clip(c.messages) }
 func (c *Conversation) Len() int { return len(c.messages) }
 
 // Digest names everything said so far, in hex.
-func (c *Conversation) Digest() string { return hex.EncodeToString(c.digest[:]) }
+func (c *Conversation) Digest() string {
+	var text [2 * sha256.Size]byte
+	hex.Encode(text[:], c.digest[:])
+	return string(text[:])
+}

@@ -45,8 +45,7 @@ func (alwaysCallsLean) Generate(context.Context, *agent.Request, agent.Sink) (*a
 	return &response, nil
 }
 
-// It is not parallel: it counts what the whole process allocates.
-func TestMemoryAndBytesWrittenGrowWithWhatIsNew(t *testing.T) {
+func TestMemoryAndBytesWrittenGrowWithWhatIsNew(t *testing.T) { //nolint:paralleltest // it counts what the whole process allocates
 	grown(t, 10)
 	allocated50, written50 := grown(t, 50)
 	allocated400, written400 := grown(t, 400)

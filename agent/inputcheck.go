@@ -11,38 +11,60 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// inputCheck checks arguments against a tool's input schema, which it compiles
-// when the first call comes.
+// inputCheck checks arguments against a tool's input schema. It reads the schema
+// when the first call comes, and compiles it when the first call comes that the
+// quick check leaves open.
 type inputCheck struct {
 	tool        string
 	source      json.RawMessage
 	onUnchecked func(tool string, err error)
 
-	once   sync.Once
-	schema *jsonschema.Schema // nil when there is nothing to check by
-	quick  *quickSchema       // nil when the schema is not plain
+	readOnce sync.Once
+	quick    *quickSchema // nil when the schema is not plain
+
+	compileOnce sync.Once
+	schema      *jsonschema.Schema // nil when there is nothing to check by
 }
 
-// problem is what is wrong with the arguments, in the validator's words; "" when
-// they fit.
-func (c *inputCheck) problem(arguments json.RawMessage) string {
-	c.once.Do(c.compile)
+// checkedArguments are arguments as a tool gets them.
+type checkedArguments struct {
+	arguments json.RawMessage
+	unwrapped []string // see ToolRecord
+	problem   string   // why they do not fit, in the validator's words
+}
+
+// check says whether arguments, which are a JSON object, fit.
+func (c *inputCheck) check(arguments json.RawMessage) checkedArguments {
+	fitting := checkedArguments{arguments: arguments}
+	c.readOnce.Do(c.read)
+	if len(c.source) == 0 || c.quick != nil && c.quick.accepts(arguments) {
+		return fitting
+	}
+	c.compileOnce.Do(c.compile)
 	if c.schema == nil {
-		return ""
+		return fitting
 	}
 	value, err := decodeArguments(arguments)
 	if err != nil {
-		return err.Error()
+		return checkedArguments{problem: err.Error()}
 	}
-	if c.quick != nil && c.quick.accepts(value) {
-		return ""
+	failure := c.validate(value)
+	if failure == nil {
+		return fitting
 	}
-	err = safely(func() error { return c.schema.Validate(value) })
-	if err == nil {
-		return ""
+	if unwrapped, ok := c.unwrap(arguments, failure); ok {
+		return unwrapped
 	}
-	words := err.Error()
-	if invalid := (*jsonschema.ValidationError)(nil); errors.As(err, &invalid) {
+	return checkedArguments{problem: problemText(failure)}
+}
+
+func (c *inputCheck) validate(value any) error {
+	return safely(func() error { return c.schema.Validate(value) })
+}
+
+func problemText(failure error) string {
+	words := failure.Error()
+	if _, ok := errors.AsType[*jsonschema.ValidationError](failure); ok {
 		// The first line names the schema by an address that says nothing here.
 		_, words, _ = strings.Cut(words, "\n")
 	}
@@ -80,10 +102,13 @@ const maxProblemText = 2000
 // schemaAddress is what a tool's schema is known by while it compiles.
 const schemaAddress = "treadle:///input.json"
 
-func (c *inputCheck) compile() {
-	if len(c.source) == 0 {
-		return
+func (c *inputCheck) read() {
+	if plain, err := decodeArguments(c.source); err == nil {
+		c.quick = newQuickSchema(plain)
 	}
+}
+
+func (c *inputCheck) compile() {
 	err := safely(func() error {
 		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.source))
 		if err != nil {
@@ -94,13 +119,8 @@ func (c *inputCheck) compile() {
 		if err := compiler.AddResource(schemaAddress, doc); err != nil {
 			return err
 		}
-		if c.schema, err = compiler.Compile(schemaAddress); err != nil {
-			return err
-		}
-		if plain, err := decodeArguments(c.source); err == nil {
-			c.quick = newQuickSchema(plain)
-		}
-		return nil
+		c.schema, err = compiler.Compile(schemaAddress)
+		return err
 	})
 	if err != nil {
 		c.schema = nil

@@ -139,9 +139,9 @@ func TestAMeteredModelMaySayNoMoreThanIsReserved(t *testing.T) {
 	model := agenttest.New(t, agenttest.Reply("done"))
 	_, err := (&agent.Loop{LLM: model, MaxTokens: 1000}).Run(t.Context(), asked("go"))
 	require.NoError(t, err)
-	cap := model.Requests()[0].MaxOutputTokens
-	require.NotNil(t, cap)
-	assert.Less(t, *cap, int64(1000))
+	most := model.Requests()[0].MaxOutputTokens
+	require.NotNil(t, most)
+	assert.Less(t, *most, int64(1000))
 
 	model = agenttest.New(t, agenttest.Reply("done"))
 	model.Info.MaxOutputTokens = 300

@@ -25,6 +25,12 @@ const (
 // started and has no result is not repeated; the model is told that its outcome
 // is in doubt.
 //
+// A call is run when its arguments are a JSON object that fits the tool's input
+// schema; otherwise the model is told what is wrong, in the parser's or the
+// validator's words. Absent arguments and null count as an empty object. A string
+// that holds an object, where the schema asks for that object, counts as the
+// object; [ToolRecord].Unwrapped says so.
+//
 // A model call that fails is repeated as Retry says and then given to the
 // fallbacks. A reply that is cut by the output limit is continued when it is text
 // and asked for again when it calls tools: cut calls are neither run nor sent
@@ -100,7 +106,7 @@ type Loop struct {
 	// OnSteer is told of messages that have entered from Steering. It may be nil.
 	OnSteer func(turn int, messages []Message, replayed bool)
 	// OnUnchecked is told, once a Run, of a tool whose input schema does not
-	// compile; its calls are run without a check. It may be called from several
+	// compile, when a call of it comes; its calls are run without a check. It may be called from several
 	// goroutines at once, and may be nil.
 	OnUnchecked func(tool string, err error)
 }
@@ -165,7 +171,7 @@ func (l *Loop) Run(ctx context.Context, conv *Conversation) (*Result, error) {
 
 	r := &run{Loop: l, conv: conv, tools: tools, result: &Result{}, meters: l.meters()}
 	err = r.turns(ctx)
-	if ended(err) && errors.Is(context.Cause(ctx), error(limit)) {
+	if ended(err) && errors.Is(context.Cause(ctx), limit) {
 		err = limit
 	}
 	return r.result, withResult(err, r.result)

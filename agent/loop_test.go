@@ -97,7 +97,7 @@ func TestResultsKeepTheOrderOfTheCallsUnderAnyTiming(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex
 			running, most := 0, 0
-			wait := &agenttest.Tool{Name: "wait", Do: func(ctx context.Context, call *agent.ToolCall) (*agent.ToolResult, error) {
+			wait := &agenttest.Tool{Name: "wait", Do: func(_ context.Context, call *agent.ToolCall) (*agent.ToolResult, error) {
 				mu.Lock()
 				running++
 				most = max(most, running)

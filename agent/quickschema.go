@@ -3,22 +3,29 @@ package agent
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // quickSchema answers for the plain schemas that most tools have: named fields of
 // plain types. It only ever says yes: whatever it does not accept, or does not
 // know, goes to the validator, whose words the model is told. Most calls fit, and
-// the validator takes a quarter of a turn's time.
+// decoding and validating take a quarter of a turn's time.
 type quickSchema struct {
 	kind       string // of type; "" takes anything
-	properties map[string]*quickSchema
-	required   []string
-	closed     bool // additionalProperties is false
+	properties map[string]quickProperty
+	required   uint64 // the bits of the properties that must be there
+	closed     bool   // additionalProperties is false
 	items      *quickSchema
 	enum       []string
 	minimum    float64
 	maximum    float64
+}
+
+// quickProperty is a field that a schema names: under properties, required, or both.
+type quickProperty struct {
+	schema *quickSchema // nil when it is only required
+	bit    uint64
 }
 
 // newQuickSchema returns nil for a schema with a keyword that it does not know.
@@ -58,7 +65,7 @@ func (q *quickSchema) take(keyword string, value any) (ok bool) {
 		q.closed = !open
 		return isBool
 	case "required":
-		q.required, ok = allStrings(value)
+		return q.takeRequired(value)
 	case "enum":
 		q.enum, ok = allStrings(value)
 		return ok && len(q.enum) > 0
@@ -76,15 +83,51 @@ func (q *quickSchema) takeProperties(value any) bool {
 	if !ok {
 		return false
 	}
-	q.properties = make(map[string]*quickSchema, len(fields))
 	for name, schema := range fields {
-		property := newQuickSchema(schema)
-		if property == nil {
+		property, ok := q.property(name)
+		property.schema = newQuickSchema(schema)
+		if !ok || property.schema == nil {
 			return false
 		}
 		q.properties[name] = property
 	}
 	return true
+}
+
+func (q *quickSchema) takeRequired(value any) bool {
+	names, ok := allStrings(value)
+	if !ok {
+		return false
+	}
+	for _, name := range names {
+		property, ok := q.property(name)
+		if !ok {
+			return false
+		}
+		q.required |= property.bit
+	}
+	return true
+}
+
+// maxQuickProperties is how many bits there are.
+const maxQuickProperties = 64
+
+// property returns the property of a name, a new one if need be. It reports false
+// when there are more than bits.
+func (q *quickSchema) property(name string) (quickProperty, bool) {
+	property, known := q.properties[name]
+	if known {
+		return property, true
+	}
+	if len(q.properties) == maxQuickProperties {
+		return property, false
+	}
+	if q.properties == nil {
+		q.properties = map[string]quickProperty{}
+	}
+	property.bit = 1 << len(q.properties)
+	q.properties[name] = property
+	return property, true
 }
 
 func allStrings(value any) ([]string, bool) {
@@ -101,46 +144,74 @@ func allStrings(value any) ([]string, bool) {
 	return texts, true
 }
 
-// accepts reports whether a decoded value certainly fits. Numbers are float64.
-func (q *quickSchema) accepts(value any) bool {
-	if q.enum != nil {
-		if text, ok := value.(string); !ok || !slices.Contains(q.enum, text) {
-			return false
-		}
-	}
-	switch v := value.(type) {
-	case nil:
-		return q.kind == "" || q.kind == "null"
-	case bool:
-		return q.kind == "" || q.kind == "boolean"
-	case string:
-		return q.kind == "" || q.kind == "string"
-	case float64:
-		inRange := q.minimum <= v && v <= q.maximum
-		return q.kind == "" || inRange && (q.kind == "number" || q.kind == "integer" && v == math.Trunc(v))
-	case []any:
-		return q.kind == "" || q.kind == "array" && q.acceptsItems(v)
-	case map[string]any:
-		return q.kind == "" || q.kind == "object" && q.acceptsFields(v)
-	}
-	return false
+// accepts reports whether text, which is valid JSON, certainly fits.
+func (q *quickSchema) accepts(text []byte) bool {
+	w := jsonWalk{text: text}
+	return q.acceptsNext(&w)
 }
 
-func (q *quickSchema) acceptsItems(items []any) bool {
-	return q.items == nil || !slices.ContainsFunc(items, func(item any) bool { return !q.items.accepts(item) })
+func (q *quickSchema) acceptsNext(w *jsonWalk) bool {
+	if q.kind == "" {
+		w.skip()
+		return true
+	}
+	first := w.peek()
+	if q.enum != nil && first != '"' {
+		return false
+	}
+	switch first {
+	case '{':
+		return q.kind == "object" && q.acceptsFields(w)
+	case '[':
+		return q.kind == "array" && q.acceptsItems(w)
+	case '"':
+		text, plain := w.quoted()
+		return q.kind == "string" && (q.enum == nil || plain && slices.Contains(q.enum, string(text)))
+	}
+	return q.acceptsWord(string(w.word()))
 }
 
-func (q *quickSchema) acceptsFields(fields map[string]any) bool {
-	for _, name := range q.required {
-		if _, there := fields[name]; !there {
-			return false
-		}
+// acceptsWord is for numbers, true, false and null. It knows the numbers that a
+// float64 surely holds.
+func (q *quickSchema) acceptsWord(word string) bool {
+	switch word {
+	case "true", "false":
+		return q.kind == "boolean"
+	case "null":
+		return q.kind == "null"
 	}
-	for name, value := range fields {
-		property, known := q.properties[name]
-		if known && !property.accepts(value) || !known && q.closed {
+	if len(word) > exactDigits || q.kind != "number" && q.kind != "integer" {
+		return false
+	}
+	n, err := strconv.ParseFloat(word, 64)
+	return err == nil && q.minimum <= n && n <= q.maximum && (q.kind == "number" || n == math.Trunc(n))
+}
+
+func (q *quickSchema) acceptsItems(w *jsonWalk) bool {
+	for w.next(']') {
+		if q.items == nil {
+			w.skip()
+		} else if !q.items.acceptsNext(w) {
 			return false
 		}
 	}
 	return true
+}
+
+func (q *quickSchema) acceptsFields(w *jsonWalk) bool {
+	var there uint64
+	for w.next('}') {
+		name, plain := w.quoted()
+		property := q.properties[string(name)]
+		if !plain || property.schema == nil && q.closed || there&property.bit != 0 || !w.take(':') {
+			return false
+		}
+		there |= property.bit
+		if property.schema == nil {
+			w.skip()
+		} else if !property.schema.acceptsNext(w) {
+			return false
+		}
+	}
+	return there&q.required == q.required
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -58,22 +59,68 @@ func TestTheQuickCheckAcceptsNothingThatTheValidatorRefuses(t *testing.T) {
 		for range 5 {
 			value, err := json.Marshal(anyJSON(2).Draw(t, "value"))
 			require.NoError(t, err)
-			problem := check.problem(value)
+			if rapid.Bool().Draw(t, "indented") {
+				value, err = json.MarshalIndent(json.RawMessage(value), "", " ")
+				require.NoError(t, err)
+			}
+			problem := check.check(value).problem
 			if check.quick == nil {
 				return
 			}
-			decoded, err := decodeArguments(value)
-			require.NoError(t, err)
-			if check.quick.accepts(decoded) {
+			if check.quick.accepts(value) {
 				accepted++
 				full := inputCheck{source: source}
-				full.once.Do(full.compile)
-				full.quick = nil
-				require.Empty(t, full.problem(value), "%s for %s", source, value)
+				full.readOnce.Do(func() {}) // leaves the quick check out
+				require.Empty(t, full.check(value).problem, "%s for %s", source, value)
 			} else if len(value) <= exactDigits { // a long number is left to the validator
 				require.NotEmpty(t, problem, "plain schemas are decided alike: %s for %s", source, value)
 			}
 		}
 	})
 	assert.Positive(t, accepted)
+}
+
+func TestTheQuickCheckReadsWhatModelsSend(t *testing.T) {
+	t.Parallel()
+	const schema = `{"type":"object","properties":{"name":{"type":"string"},"level":{"type":"integer","minimum":1},"tags":{"type":"array","items":{"type":"string"}},"any":{}},"required":["name"]}`
+	closed := strings.TrimSuffix(schema, "}") + `,"additionalProperties":false}`
+	for _, c := range []struct {
+		schema, sent string
+		fits         bool
+	}{
+		{schema, `{"name":"a"}`, true},
+		{schema, ` { "name" : "a\"}" , "level" : 3 , "tags" : [ "x" , "y" ] } `, true},
+		{schema, `{"name":"","more":{"a":[{"b":"]}"},1,null]},"any":[[],{}]}`, true},
+		{closed, `{"name":"a","any":{"x":1}}`, true},
+		{closed, `{"name":"a","more":1}`, false},
+		{schema, `{"level":1}`, false},
+		{schema, `{"name":"a","level":0}`, false},
+		{schema, `{"name":"a","level":"1"}`, false},
+		{schema, `{"name":"a","tags":["x",1]}`, false},
+		{schema, `{"name":"a","tags":{}}`, false},
+		{schema, `{"name":null}`, false},
+		{schema, `{}`, false},
+		{schema, `{"name":"a","name":1}`, false},
+	} {
+		check := inputCheck{source: json.RawMessage(c.schema)}
+		check.read()
+		require.NotNil(t, check.quick)
+		assert.Equal(t, c.fits, check.quick.accepts([]byte(c.sent)), c.sent)
+	}
+}
+
+func FuzzTheQuickCheckEndsWhateverTheText(f *testing.F) {
+	for _, seed := range []string{`{"a":[1,{"b":"c"}],"d":tru`, `{"a":"\`, `{"a" 1}`, `[[[[`, `}`, `{"x":{"a":1}}`} {
+		f.Add([]byte(seed))
+	}
+	check := inputCheck{source: json.RawMessage(`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","properties":{"b":{"type":"string"}}}},"n":{"type":"number"}},"required":["a"]}`)}
+	check.read()
+	f.Fuzz(func(t *testing.T, text []byte) {
+		accepted := check.quick.accepts(text)
+		if accepted && json.Valid(text) {
+			full := inputCheck{source: check.source}
+			full.readOnce.Do(func() {})
+			require.Empty(t, full.check(text).problem)
+		}
+	})
 }

@@ -21,17 +21,17 @@ func (r *Reply) encode() (data []byte, same bool, err error) {
 		s.text(f.Provider, f.Model, f.Error)
 	}
 	s.text(r.Provider, r.Model)
-	data, err = json.Marshal(r)
+	data, err = r.text()
 	return data, !s.altered, err
 }
 
 // encode is [Reply.encode] for a tool call.
-func (r *ToolRecord) encode() (data []byte, same bool, err error) {
+func (r *ToolRecord) encode() (data []byte, same bool) {
 	var s settler
 	s.text(r.Name)
+	s.text(r.Unwrapped...)
 	s.result(&r.Result)
-	data, err = json.Marshal(r)
-	return data, !s.altered, err
+	return r.text(), !s.altered
 }
 
 // made is a value with the record that was made of it.

@@ -64,6 +64,10 @@ type ToolRecord struct {
 	InDoubt bool `json:"in_doubt,omitempty"`
 	// Invalid says that the call was not made because of its arguments.
 	Invalid bool `json:"invalid,omitempty"`
+	// Unwrapped names, as JSON pointers, the objects in the arguments that the
+	// model wrote as strings of their JSON. The tool was given them as the objects
+	// that its schema asks for; Call holds what the model wrote.
+	Unwrapped []string `json:"unwrapped,omitempty"`
 
 	Call     ToolCall `json:"-"`
 	Replayed bool     `json:"-"`

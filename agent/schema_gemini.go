@@ -145,7 +145,7 @@ func (c *schemaConversion) geminiAnyOf(schema *schemaObject, at string, inAnyOf 
 	case len(converted) == 0:
 		return nil, false
 	case len(converted) == 1:
-		out = converted[0].(*schemaObject)
+		out = converted[0].(*schemaObject) //nolint:forcetypeassert // a branch is an object
 	default:
 		out = newSchemaObject()
 		out.set("anyOf", converted)

@@ -138,7 +138,7 @@ func decodeOrdered(decoder *json.Decoder, depth int) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			object.set(name.(string), value) // the decoder gives nothing else here
+			object.set(name.(string), value) //nolint:forcetypeassert // the decoder gives nothing else here
 		}
 		_, err := decoder.Token()
 		return object, err

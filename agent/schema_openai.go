@@ -32,7 +32,7 @@ func (c *schemaConversion) openAIRoot() any {
 	}
 	definitions := newSchemaObject()
 	// Converting one definition may bring up others.
-	for i := range len(c.definitions) {
+	for i := 0; i < len(c.definitions); i++ { //nolint:intrange // the list grows meanwhile
 		name := c.definitions[i]
 		at := "/$defs/" + name
 		target, _ := c.resolve("#" + at)

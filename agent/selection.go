@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// NoServers, alone in a list of servers, selects none.
+// NoServers is what, alone in a list of servers, selects none.
 const NoServers = "NO_SERVERS"
 
 // Selection says which toolsets, and which of their tools, an agent may use.

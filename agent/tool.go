@@ -53,8 +53,9 @@ type ToolCall struct {
 	// wire.
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name"`
-	// Arguments is a JSON object; when Invalid is set it is a JSON string with the
-	// text that the model sent.
+	// Arguments is a JSON object, or absent; when Invalid is set it is a JSON string
+	// with the text that the model sent. A tool is given an object that fits its
+	// InputSchema.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Invalid says, in the parser's words, why the text that the model sent as
 	// arguments is not a JSON object. Such a call is answered, never run.

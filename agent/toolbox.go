@@ -19,7 +19,7 @@ type toolbox struct {
 type boxedTool struct {
 	tool  Tool
 	spec  *ToolSpec
-	check inputCheck
+	input inputCheck
 }
 
 func newToolbox(tools []Tool, onUnchecked func(string, error)) (*toolbox, error) {
@@ -35,7 +35,7 @@ func newToolbox(tools []Tool, onUnchecked func(string, error)) (*toolbox, error)
 		}
 		b.byName[spec.Name] = &boxedTool{
 			tool: tool, spec: spec,
-			check: inputCheck{tool: spec.Name, source: spec.InputSchema, onUnchecked: onUnchecked},
+			input: inputCheck{tool: spec.Name, source: spec.InputSchema, onUnchecked: onUnchecked},
 		}
 	}
 	return b, nil

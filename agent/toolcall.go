@@ -89,8 +89,8 @@ func (r *run) runTool(ctx context.Context, turn, index int, call ToolCall) toolO
 		if m.value, err = r.perform(ctx, p); err != nil {
 			return nil, err
 		}
-		m.data, m.same, err = m.value.encode()
-		return m.data, err
+		m.data, m.same = m.value.encode()
+		return m.data, nil
 	})
 	if err != nil {
 		return toolOutcome{err: err}
@@ -114,6 +114,8 @@ type preparedCall struct {
 	refusal *ToolResult // what the model is told instead
 	invalid bool        // the arguments are the reason
 	inDoubt bool        // an interruption is
+
+	unwrapped []string // see ToolRecord
 }
 
 // prepare checks whether a call may be made.
@@ -136,18 +138,19 @@ func (r *run) prepare(index int, call ToolCall) preparedCall {
 		p.invalid, p.refusal = true, invalidResult(call.Name, "are not a JSON object", err.Error())
 		return p
 	}
-	if problem := p.tool.check.problem(arguments); problem != "" {
-		p.invalid, p.refusal = true, invalidResult(call.Name, "do not fit its input schema", problem)
+	checked := p.tool.input.check(arguments)
+	if checked.problem != "" {
+		p.invalid, p.refusal = true, invalidResult(call.Name, "do not fit its input schema", checked.problem)
 		return p
 	}
-	p.call.Arguments = arguments
+	p.call.Arguments, p.unwrapped = checked.arguments, checked.unwrapped
 	return p
 }
 
 // perform makes a call and returns its record.
 func (r *run) perform(ctx context.Context, p preparedCall) (*ToolRecord, error) {
 	began := time.Now()
-	record := &ToolRecord{Name: p.call.Name, StartedAt: began.UTC().Round(0), InDoubt: p.inDoubt, Invalid: p.invalid}
+	record := &ToolRecord{Name: p.call.Name, StartedAt: began.UTC().Round(0), InDoubt: p.inDoubt, Invalid: p.invalid, Unwrapped: p.unwrapped}
 	result := p.refusal
 	if result == nil {
 		var err error
@@ -201,20 +204,19 @@ func invoke(ctx context.Context, tool *boxedTool, call *ToolCall) (result *ToolR
 	return result, nil
 }
 
-// objectArguments takes what models send for "no arguments" as an empty object.
+// objectArguments takes what models send for "no arguments" as an empty object;
+// a tool that needs some says so when they are checked. What is recorded is JSON
+// or absent.
 func objectArguments(raw json.RawMessage) (json.RawMessage, error) {
 	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || string(raw) == "null" || string(raw) == `""` {
+	if len(raw) == 0 || string(raw) == "null" {
 		return json.RawMessage("{}"), nil
 	}
-	if raw[0] == '{' && json.Valid(raw) {
+	if raw[0] == '{' {
 		return raw, nil
 	}
 	var object map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &object); err != nil {
-		return nil, err
-	}
-	return raw, nil
+	return raw, json.Unmarshal(raw, &object)
 }
 
 func invalidResult(name, what, problem string) *ToolResult {

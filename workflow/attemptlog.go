@@ -62,7 +62,7 @@ func (r *regularVisit) onTool(turn, index int, record *agent.ToolRecord) {
 	r.trace.toolCalls = append(r.trace.toolCalls, ToolCallLog{
 		Turn: turn, Index: index, Name: record.Name, StartedAt: record.StartedAt, DurationMS: record.DurationMS,
 		ArgsBytes: len(record.Call.Arguments), ResultBytes: len(text),
-		IsError: record.Result.IsError, InDoubt: record.InDoubt,
+		IsError: record.Result.IsError, InDoubt: record.InDoubt, Unwrapped: record.Unwrapped,
 	})
 	r.mu.Unlock()
 	ev := RunEvent{

@@ -29,6 +29,9 @@ type ToolCallLog struct {
 	ResultBytes int       `json:"result_bytes"`
 	IsError     bool      `json:"is_error,omitempty"`
 	InDoubt     bool      `json:"in_doubt,omitempty"`
+	// Unwrapped are JSON pointers of arguments that came as JSON text and were taken
+	// for the objects that the tool's schema asks for.
+	Unwrapped []string `json:"unwrapped,omitempty"`
 }
 
 // AttemptLog is execution-attempt-{A}-iteration-{M}.json.

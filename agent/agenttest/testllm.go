@@ -143,10 +143,10 @@ func (h *heard) sink(d agent.Delta) {
 // generate makes a call that must end in time.
 func (s *llmSuite) generate(t *testing.T, llm agent.LLM, req *agent.Request, sink agent.Sink) (*agent.Response, error) {
 	t.Helper()
-	return s.within(t, t.Context(), llm, req, sink)
+	return s.within(t.Context(), t, llm, req, sink)
 }
 
-func (s *llmSuite) within(t *testing.T, ctx context.Context, llm agent.LLM, req *agent.Request, sink agent.Sink) (*agent.Response, error) {
+func (s *llmSuite) within(ctx context.Context, t *testing.T, llm agent.LLM, req *agent.Request, sink agent.Sink) (*agent.Response, error) {
 	t.Helper()
 	type outcome struct {
 		resp *agent.Response

@@ -21,7 +21,7 @@ func (s *llmSuite) endedContext(t *testing.T) {
 	cancel()
 	var h heard
 	for _, sink := range []agent.Sink{nil, h.sink} {
-		if _, err := s.within(t, ctx, llm, suiteRequest("hi"), sink); !errors.Is(err, context.Canceled) {
+		if _, err := s.within(ctx, t, llm, suiteRequest("hi"), sink); !errors.Is(err, context.Canceled) {
 			t.Errorf("the error is %v, want one that matches context.Canceled", err)
 		}
 	}
@@ -41,7 +41,7 @@ func (s *llmSuite) cancelWaiting(t *testing.T) {
 		if stream {
 			sink = func(agent.Delta) {}
 		}
-		_, err := s.within(t, ctx, llm, suiteRequest("hi"), sink)
+		_, err := s.within(ctx, t, llm, suiteRequest("hi"), sink)
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("the error is %v, want one that matches context.Canceled (streamed: %v)", err, stream)
 		}
@@ -57,7 +57,7 @@ func (s *llmSuite) deadline(t *testing.T) {
 	llm := s.open(t, always(Answer{Hang: true}))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := s.within(t, ctx, llm, suiteRequest("hi"), nil); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := s.within(ctx, t, llm, suiteRequest("hi"), nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the error is %v, want one that matches context.DeadlineExceeded", err)
 	}
 }

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -26,11 +25,19 @@ func readReply(source *replySource, merge *replyMerge, watch *watch) *agent.Mode
 }
 
 func readWhole(source *replySource, merge *replyMerge, watch *watch) *agent.ModelError {
-	merge.whole = true
 	data, err := io.ReadAll(source)
+	values, rest := jsonValues(data)
 	switch {
-	case json.Valid(data):
-		return merge.add(data)
+	case len(values) == 1 && len(rest) == 0:
+		return readOne(values[0], merge)
+	case len(values) > 1:
+		// A stream without the form of one: a chunk on each line.
+		merge.done = isDone(rest)
+		if failure := merge.addAll(values); failure != nil || merge.finished() {
+			return failure
+		}
+	}
+	switch {
 	case err != nil:
 		return watch.brokenReply(err)
 	case len(data) > 0 && data[0] == '{':
@@ -39,46 +46,66 @@ func readWhole(source *replySource, merge *replyMerge, watch *watch) *agent.Mode
 	return unreadable(data)
 }
 
+// readOne reads a body of one value: a whole reply or, from servers that stream
+// without the form of it, a chunk, which must be the last.
+func readOne(value []byte, merge *replyMerge) *agent.ModelError {
+	merge.whole = true
+	failure := merge.add(value)
+	if first := merge.first(); failure == nil && first != nil && first.deltas && !merge.finished() {
+		merge.whole = false
+		return cut("the stream ended without a finish reason")
+	}
+	return failure
+}
+
+func isDone(data []byte) bool { return string(data) == "[DONE]" }
+
 func readStream(source *replySource, merge *replyMerge, watch *watch) *agent.ModelError {
 	events := newEventReader(source)
-	seen := false
 	for {
 		ev, err := events.next()
 		if err != nil {
-			return endOfStream(err, seen, source, merge, watch)
+			return endOfStream(err, events.spoke, source, merge, watch)
 		}
 		data := bytes.TrimSpace(ev.data)
+		failure := readEvent(&ev, data, merge)
 		switch {
-		case len(data) == 0:
-			continue
-		case string(data) == "[DONE]":
-			merge.done = true
-			watch.drain(source)
-			return nil
-		case !json.Valid(data) && !ev.closed:
-			// The event was cut with the stream; the next read says so.
-			continue
-		case !json.Valid(data):
-			failure := unreadable(data)
-			failure.Retryable, failure.Body = seen, clip(string(data), maxErrorBody)
-			return failure
-		}
-		seen = true
-		failure := merge.add(data)
-		if ev.name == "error" {
-			failure = parseErrorBody(data).inReply()
-		}
-		if failure != nil {
+		case failure != nil:
+			failure.Retryable = failure.Retryable || len(merge.choices) > 0 && errors.Is(failure, errNotAReply)
 			failure.Body = clip(string(data), maxErrorBody)
 			return failure
+		case merge.done:
+			watch.drain(source)
+			return nil
 		}
 	}
+}
+
+// readEvent takes one event. Its data is a chunk, or several where a server left
+// out the lines between them.
+func readEvent(ev *event, data []byte, merge *replyMerge) *agent.ModelError {
+	if ev.name == "error" && len(data) > 0 {
+		return parseErrorBody(data).inReply()
+	}
+	values, rest := jsonValues(data)
+	if failure := merge.addAll(values); failure != nil {
+		return failure
+	}
+	switch {
+	case isDone(rest):
+		merge.done = true
+	case len(rest) > 0 && ev.closed:
+		return unreadable(rest)
+	}
+	// What is left of an event that nothing closed was cut with the stream; the next
+	// read says so.
+	return nil
 }
 
 // endOfStream judges a stream that ended without [DONE]. Many servers never send
 // it, so a finish reason is enough: asking again would pay twice for a reply that
 // is there.
-func endOfStream(err error, seen bool, source *replySource, merge *replyMerge, watch *watch) *agent.ModelError {
+func endOfStream(err error, spoke bool, source *replySource, merge *replyMerge, watch *watch) *agent.ModelError {
 	switch {
 	case watch.callerLeft():
 		return watch.brokenReply(err)
@@ -86,7 +113,7 @@ func endOfStream(err error, seen bool, source *replySource, merge *replyMerge, w
 		return nil
 	case !errors.Is(err, io.EOF):
 		return watch.brokenReply(err)
-	case !seen && len(bytes.TrimSpace(source.head)) > 0 && !bytes.Contains(source.head, []byte("data:")):
+	case !spoke:
 		return unreadable(source.head)
 	}
 	return cut("the stream ended without a finish reason")

@@ -15,7 +15,7 @@ type fragment struct {
 	index     *int64
 	id        string
 	name      string
-	arguments string
+	arguments json.RawMessage
 	extras    object
 }
 
@@ -24,9 +24,9 @@ func readFragment(raw json.RawMessage) fragment {
 	function := asObject(fields["function"])
 	f := fragment{
 		index:     number(fields["index"]),
-		id:        text(fields["id"]),
+		id:        word(fields["id"]),
 		name:      text(function["name"]),
-		arguments: argumentText(function["arguments"]),
+		arguments: function["arguments"],
 	}
 	for key, value := range fields {
 		switch key {
@@ -42,6 +42,9 @@ func readFragment(raw json.RawMessage) fragment {
 	}
 	return f
 }
+
+// blank reports whether the fragment brings no arguments.
+func (f *fragment) blank() bool { return strings.TrimSpace(argumentText(f.arguments)) == "" }
 
 // argumentText is the text of an arguments field, which is a string in the
 // protocol, and a plain object from some servers.
@@ -63,21 +66,52 @@ type pendingCall struct {
 	index     int64
 	id        string
 	name      string
-	arguments strings.Builder
+	arguments textMerge
+	scan      objectScan
 	extras    extrasMerge
 }
 
-// open reports whether the arguments so far are the beginning of an object. The
-// last letter is looked at first, since this is asked for every piece.
-func (p *pendingCall) open() bool {
-	arguments := strings.TrimSpace(p.arguments.String())
-	return !strings.HasSuffix(arguments, "}") || !json.Valid([]byte(arguments))
+func (p *pendingCall) addArguments(raw json.RawMessage) {
+	if isNull(raw) {
+		return
+	}
+	if bytes.TrimSpace(raw)[0] != '"' {
+		raw = encode(argumentText(raw))
+	}
+	p.scan.add(p.arguments.add(raw))
 }
 
-func (m *callMerge) add(f fragment, started func(name string)) {
+// addName takes a name, or the next part of one. Whether it is repeated, grows or
+// comes in parts, it is settled when the arguments begin.
+func (p *pendingCall) addName(name string) {
+	switch {
+	case p.name == "", p.blank() && strings.HasPrefix(name, p.name):
+		p.name = name
+	case p.blank():
+		p.name += name
+	}
+}
+
+func (p *pendingCall) blank() bool { return strings.TrimSpace(p.arguments.String()) == "" }
+
+// has reports whether the fragment repeats the whole arguments of the call.
+func (p *pendingCall) has(f *fragment) bool {
+	own, given := p.arguments.String(), argumentText(f.arguments)
+	// What is much shorter is no repetition; to look would cost more than it brings.
+	if !p.scan.complete || 2*len(given) < len(own) {
+		return false
+	}
+	return bytes.Equal(compact([]byte(own)), compact([]byte(given)))
+}
+
+// ends reports whether the fragment adds nothing to the complete call whose index it
+// has: a repetition or, where ids tell calls apart, an empty last piece.
+func (p *pendingCall) ends(f *fragment) bool { return p.has(f) || p.id != "" && f.blank() }
+
+func (m *callMerge) add(f *fragment, started func(name string)) {
 	call := m.target(f)
 	if call == nil {
-		if f.id == "" && f.name == "" && strings.TrimSpace(f.arguments) == "" && f.extras == nil {
+		if f.id == "" && f.name == "" && f.blank() && f.extras == nil {
 			return
 		}
 		call = &pendingCall{index: m.nextIndex(f.index)}
@@ -86,22 +120,26 @@ func (m *callMerge) add(f fragment, started func(name string)) {
 	if call.id == "" {
 		call.id = f.id
 	}
-	if call.name == "" && f.name != "" {
-		call.name = f.name
-		started(f.name)
+	if f.name != "" {
+		if call.name == "" {
+			started(f.name)
+		}
+		call.addName(f.name)
 	}
-	call.arguments.WriteString(f.arguments)
+	if !call.has(f) {
+		call.addArguments(f.arguments)
+	}
 	for key, value := range f.extras {
 		call.extras.add(key, value)
 	}
 }
 
 // target is the call that a fragment continues, or nil when it starts one.
-func (m *callMerge) target(f fragment) *pendingCall {
+func (m *callMerge) target(f *fragment) *pendingCall {
 	if f.id != "" {
-		for _, call := range m.calls {
+		for _, call := range slices.Backward(m.calls) {
 			if call.id == f.id && (f.index == nil || call.index == *f.index) {
-				return call
+				return continued(call, f)
 			}
 		}
 	}
@@ -119,13 +157,28 @@ func (m *callMerge) target(f fragment) *pendingCall {
 		}
 		return nil
 	}
-	blank := strings.TrimSpace(last.arguments.String()) == ""
 	newID := f.id != "" && last.id != "" && f.id != last.id
+	rest := f.index != nil && f.id == "" // of the call that the index stands for
 	switch {
-	case blank && newID, f.name != last.name, !last.open():
+	case newID && (last.blank() || f.index == nil):
+		return nil
+	case f.name != last.name && (!rest || last.id == "" || !last.blank()):
+		return nil
+	case last.scan.complete && (!rest || !last.ends(f)):
 		return nil
 	}
 	return last
+}
+
+// continued is the call with the fragment's id, unless the fragment is the start of
+// another call with the same one: a name with arguments, after complete ones. The
+// same arguments are a repetition. An empty object may stand before the real ones.
+func continued(call *pendingCall, f *fragment) *pendingCall {
+	filled := call.scan.complete && strings.TrimSpace(call.arguments.String()) != "{}"
+	if filled && f.name != "" && !f.blank() && !call.has(f) {
+		return nil
+	}
+	return call
 }
 
 // lastAt is the newest call with the index, or the newest of all without one.
@@ -170,67 +223,15 @@ func (m *callMerge) result(prefix string, specs []agent.ToolSpec) []agent.ToolCa
 			call.ID = fmt.Sprintf("call_%s_%d", prefix, n)
 		}
 		used[call.ID] = true
-		call.Arguments, call.Invalid = readArguments(p.arguments.String(), p.name, specs)
+		raw := p.arguments.String()
+		call.Arguments, call.Invalid = readArguments(raw, p.name, specs)
+		if call.Invalid == "" && strings.HasPrefix(strings.TrimSpace(raw), `"`) {
+			if call.Extra == nil {
+				call.Extra = object{}
+			}
+			call.Extra[unwrappedKey] = quoted(raw)
+		}
 		calls = append(calls, call)
 	}
 	return calls
-}
-
-// readArguments returns arguments as a JSON object, or the text as a JSON string
-// with the reason why it is none. Blank text means no arguments. So does null, but
-// only for tools that need none.
-func readArguments(raw, tool string, specs []agent.ToolSpec) (arguments json.RawMessage, invalid string) {
-	trimmed := strings.TrimSpace(raw)
-	if trimmed == "" {
-		return json.RawMessage(`{}`), ""
-	}
-	// Gateways in front of Anthropic models send the empty input that opens a call
-	// and then the real one.
-	if rest, ok := strings.CutPrefix(trimmed, "{}"); ok && asObject(json.RawMessage(rest)) != nil {
-		trimmed = strings.TrimSpace(rest)
-	}
-	var parsed any
-	if err := json.Unmarshal([]byte(trimmed), &parsed); err != nil {
-		return quoted(raw), "the arguments are not valid JSON: " + err.Error()
-	}
-	switch parsed.(type) {
-	case map[string]any:
-		return json.RawMessage(trimmed), ""
-	case nil:
-		if !needsArguments(tool, specs) {
-			return json.RawMessage(`{}`), ""
-		}
-	}
-	return quoted(raw), "the arguments must be a JSON object, not " + kindOf(parsed)
-}
-
-func quoted(raw string) json.RawMessage {
-	q, err := json.Marshal(raw)
-	if err != nil { // a string always encodes
-		return json.RawMessage(`""`)
-	}
-	return q
-}
-
-func kindOf(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case []any:
-		return "an array"
-	case string:
-		return "a string"
-	case bool:
-		return "a boolean"
-	}
-	return "a number"
-}
-
-func needsArguments(tool string, specs []agent.ToolSpec) bool {
-	for _, spec := range specs {
-		if spec.Name == tool {
-			return len(asList(asObject(spec.InputSchema)["required"])) > 0
-		}
-	}
-	return false
 }

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/treadle-dev/treadle/agent"
 )
 
 // The environment variables that [FromEnv] reads.
@@ -64,6 +67,9 @@ type Config struct {
 	// Profile says what the endpoint takes and wants back. Default (nil):
 	// ProfileFor(Provider, BaseURL).
 	Profile *Profile
+	// Models say what models can take, by the ids that requests name. For these
+	// the endpoint is not asked. Default: [LLM.Describe] tells what it finds out.
+	Models []agent.ModelInfo
 }
 
 // New returns a backend for the endpoint. It makes no request. An error says
@@ -80,6 +86,12 @@ func New(cfg Config) (*LLM, error) {
 	if err != nil {
 		return nil, err
 	}
+	for i, m := range cfg.Models {
+		if m.Model == "" || m.ContextWindow < 0 || m.MaxOutputTokens < 0 {
+			return nil, fmt.Errorf("openai: Models[%d] needs the id of a model and no limit below 0 (0 is unknown)", i)
+		}
+	}
+	cfg.Models = slices.Clone(cfg.Models)
 	profile := ProfileFor(cfg.Provider, cfg.BaseURL)
 	if cfg.Profile != nil {
 		profile = *cfg.Profile
@@ -103,7 +115,7 @@ func New(cfg Config) (*LLM, error) {
 	}
 	secrets := secretsOf(&cfg)
 	cfg.BaseURL = base
-	llm := &LLM{cfg: cfg, profile: profile, secrets: secrets}
+	llm := &LLM{cfg: cfg, profile: profile, secrets: secrets, described: newDescribed()}
 	llm.client = newClient(&cfg, base, query)
 	return llm, nil
 }

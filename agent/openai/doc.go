@@ -6,6 +6,9 @@
 // servers do differently is one typed value, a [Profile], chosen by the host of
 // the base URL unless the configuration brings its own.
 //
+// [LLM.Describe] tells what a model can take where [Config].Models or the endpoint
+// says it, which is what keeps a long conversation within the model's window.
+//
 // A reply is read the same way whether it is streamed or not: both end in one
 // merge, so both give the same response. Nothing is retried here. Each failure is
 // an [*agent.ModelError] that says whether the same call may succeed later, and

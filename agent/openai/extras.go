@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"strings"
 )
 
 // isExtra reports whether a field of a message is the provider's own. The rest is
@@ -27,7 +26,7 @@ type extrasMerge map[string]*extraMerge
 
 type extraMerge struct {
 	kind    byte // the first byte of the JSON value
-	text    strings.Builder
+	text    textMerge
 	fields  object
 	entries []*entryMerge
 	raw     json.RawMessage
@@ -36,7 +35,7 @@ type extraMerge struct {
 // entryMerge is one entry of a list; texts are its fields that are continued.
 type entryMerge struct {
 	fields object
-	texts  map[string]*strings.Builder
+	texts  map[string]*textMerge
 	raw    json.RawMessage // an entry that is no object
 }
 
@@ -55,7 +54,7 @@ func (m *extrasMerge) add(key string, raw json.RawMessage) {
 	}
 	switch extra.kind {
 	case '"':
-		extra.text.WriteString(text(raw))
+		extra.text.add(raw)
 	case '{':
 		extra.fields = overlay(extra.fields, asObject(raw))
 	case '[':
@@ -65,6 +64,23 @@ func (m *extrasMerge) add(key string, raw json.RawMessage) {
 	default:
 		extra.raw = raw
 	}
+}
+
+// addWhole takes a field of a whole message, whose lists stay as they are.
+func (m *extrasMerge) addWhole(key string, raw json.RawMessage) {
+	list := asList(raw)
+	if list == nil {
+		m.add(key, raw)
+		return
+	}
+	if *m == nil {
+		*m = extrasMerge{}
+	}
+	extra := &extraMerge{kind: '['}
+	for _, entry := range list {
+		extra.entries = append(extra.entries, &entryMerge{raw: compact(entry)})
+	}
+	(*m)[key] = extra
 }
 
 // result is what was put together, or nil for nothing.
@@ -95,8 +111,8 @@ func (e *extraMerge) result() json.RawMessage {
 	return e.raw
 }
 
-// addEntry takes an entry of a streamed list, such as reasoning details: with the
-// index and type of the last one it continues that.
+// addEntry takes an entry of a streamed list, such as reasoning details. It may
+// continue the last one.
 func (e *extraMerge) addEntry(raw json.RawMessage) {
 	fields := asObject(raw)
 	if fields == nil {
@@ -107,9 +123,8 @@ func (e *extraMerge) addEntry(raw json.RawMessage) {
 	if n := len(e.entries); n > 0 {
 		last = e.entries[n-1]
 	}
-	if last == nil || last.fields == nil || isNull(fields["index"]) ||
-		string(last.fields["index"]) != string(fields["index"]) || text(last.fields["type"]) != text(fields["type"]) {
-		last = &entryMerge{texts: map[string]*strings.Builder{}}
+	if last == nil || !last.continuedBy(fields) {
+		last = &entryMerge{texts: map[string]*textMerge{}}
 		e.entries = append(e.entries, last)
 	}
 	for _, key := range [...]string{"text", "summary", "data", "thinking"} {
@@ -118,12 +133,36 @@ func (e *extraMerge) addEntry(raw json.RawMessage) {
 			continue
 		}
 		if last.texts[key] == nil {
-			last.texts[key] = &strings.Builder{}
+			last.texts[key] = &textMerge{}
 		}
-		last.texts[key].WriteString(text(raw))
+		last.texts[key].add(raw)
 		delete(fields, key)
 	}
 	last.fields = overlay(last.fields, fields)
+}
+
+// continuedBy reports whether fields are the next piece of the entry: of its type,
+// and of its index or, where entries have none, before its signature.
+func (e *entryMerge) continuedBy(fields object) bool {
+	if e.fields == nil || text(e.fields["type"]) != text(fields["type"]) {
+		return false
+	}
+	if isNull(fields["index"]) {
+		return isNull(e.fields["index"]) && isNull(e.fields["signature"]) && len(e.texts) > 0 && isThought(fields)
+	}
+	return string(e.fields["index"]) == string(fields["index"])
+}
+
+// isThought reports whether an entry is a piece of reasoning and nothing else.
+func isThought(fields object) bool {
+	for key := range fields {
+		switch key {
+		case "type", "index", "id", "format", "text", "summary", "thinking", "signature":
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 func (e *entryMerge) result() json.RawMessage {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -19,6 +18,7 @@ type reported struct {
 	code    string // the provider's code or, without one, its type
 	kind    string // the provider's type
 	message string
+	wait    time.Duration // as its words ask for
 }
 
 // reportedError returns the error inside an object that has one. A null or empty
@@ -38,11 +38,31 @@ func reportedError(fields object) (reported, bool) {
 	return readError(inner), true
 }
 
+// errorInstead returns the error of a chunk or body that holds one: in its error
+// member, or as the whole, where choices would be.
+func errorInstead(fields object) (reported, bool) {
+	if r, ok := reportedError(fields); ok {
+		return r, true
+	}
+	_, isReply := fields["choices"]
+	says := text(fields["object"]) == "error" || text(fields["type"]) == "error"
+	for _, key := range [...]string{"message", "msg", "detail"} {
+		says = says || text(fields[key]) != ""
+	}
+	if isReply || !says {
+		return reported{}, false
+	}
+	return parseErrorBody(encode(fields)), true
+}
+
 func readError(fields object) reported {
 	r := reported{
 		code:    word(fields["code"]),
 		kind:    word(fields["type"]),
 		message: text(fields["message"]),
+	}
+	if r.message == "" {
+		r.message = text(fields["msg"])
 	}
 	if r.kind == "" {
 		r.kind = word(fields["status"])
@@ -50,6 +70,7 @@ func readError(fields object) reported {
 	if r.code == "" {
 		r.code = r.kind
 	}
+	r.wait = waitInWords(r.message, fields["details"])
 	// Routers put the words of the server behind them here.
 	if raw := text(asObject(fields["metadata"])["raw"]); raw != "" {
 		r.message = strings.TrimSpace(r.message + ": " + clip(raw, 500))
@@ -118,12 +139,12 @@ func clip(s string, limit int) string {
 
 // inReply is the error of a reply that holds an error although its status is 200.
 func (r reported) inReply() *agent.ModelError {
-	e := &agent.ModelError{Code: r.code, Message: r.message, Retryable: !r.permanent()}
+	e := &agent.ModelError{Code: r.code, Message: r.message, RetryAfter: r.wait, Retryable: !r.permanent(), Err: r.kindOfError()}
 	if status, err := strconv.Atoi(r.code); err == nil && status >= 400 && status < 600 {
 		e.Retryable = retryableStatus(status)
 	}
-	if r.blamesModel() {
-		e.Retryable, e.Err = false, agent.ErrModelToolCall
+	if e.Err != nil {
+		e.Retryable = false
 	}
 	if e.Message == "" {
 		e.Message = "the provider reported an error"
@@ -146,9 +167,17 @@ func (r reported) permanent() bool {
 	return false
 }
 
-// blamesModel reports whether the error is about the tool call that the model
-// wrote, rather than about the request.
-func (r reported) blamesModel() bool { return r.code == "tool_use_failed" }
+// kindOfError is the kind that callers tell apart, or nil: an error about the tool
+// call that the model wrote, or a filter's.
+func (r reported) kindOfError() error {
+	switch r.code {
+	case "tool_use_failed":
+		return agent.ErrModelToolCall
+	case "content_filter", "content_policy_violation":
+		return agent.ErrContentFiltered
+	}
+	return nil
+}
 
 func retryableStatus(status int) bool {
 	switch status {
@@ -168,47 +197,29 @@ func refused(resp *http.Response, body []byte, now time.Time) *agent.ModelError 
 		RetryAfter: retryAfter(resp.Header, now),
 		Retryable:  retryableStatus(resp.StatusCode),
 		Body:       string(body),
+		Err:        r.kindOfError(),
+	}
+	if e.RetryAfter == 0 {
+		e.RetryAfter = r.wait
 	}
 	// The status is that of a rate limit, but waiting does not fill an account.
 	if r.code == "insufficient_quota" || r.kind == "insufficient_quota" {
 		e.Retryable = false
 	}
-	if r.blamesModel() {
-		e.Err = agent.ErrModelToolCall
-	}
-	if e.Message == "" || e.Message == "{}" {
+	switch e.Message {
+	case "", "{}", "[]", "null":
 		e.Message = http.StatusText(resp.StatusCode)
+	}
+	if e.Message == "" {
+		e.Message = "the provider gave no reason"
+	}
+	if to, err := resp.Location(); err == nil && resp.StatusCode < 400 {
+		e.Message += fmt.Sprintf(" (the endpoint sends calls on to %s://%s%s; is the base URL right?)", to.Scheme, to.Host, to.Path)
 	}
 	if resp.StatusCode == http.StatusNotFound && r.code == "" {
 		e.Message += " (is the base URL right? it usually ends in /v1)"
 	}
 	return e
-}
-
-// longestWait keeps a wait that a provider asks for inside a duration that callers
-// can still add to.
-const longestWait = 365 * 24 * time.Hour
-
-// retryAfter reads how long the provider asks to wait: milliseconds or seconds, or
-// a date.
-func retryAfter(header http.Header, now time.Time) time.Duration {
-	for _, h := range []struct {
-		name string
-		unit time.Duration
-	}{{"Retry-After-Ms", time.Millisecond}, {"Retry-After", time.Second}} {
-		f, err := strconv.ParseFloat(strings.TrimSpace(header.Get(h.name)), 64)
-		switch {
-		case err != nil, math.IsNaN(f), f < 0:
-			continue
-		case f > float64(longestWait)/float64(h.unit):
-			return longestWait
-		}
-		return time.Duration(f * float64(h.unit))
-	}
-	if at, err := http.ParseTime(header.Get("Retry-After")); err == nil && at.After(now) {
-		return at.Sub(now)
-	}
-	return 0
 }
 
 func unreadable(data []byte) *agent.ModelError {

@@ -27,7 +27,7 @@ func (m *replyMerge) response(req *agent.Request) *agent.Response {
 	if choice.refusal.Len() > 0 {
 		resp.Message.Content = append(resp.Message.Content, agent.Text(choice.refusal.String())...)
 	}
-	resp.Message.ToolCalls = choice.calls.result(strconv.Itoa(len(req.Messages)), req.Tools)
+	resp.Message.ToolCalls = choice.asked().result(strconv.Itoa(len(req.Messages)), req.Tools)
 	resp.Message.Extra = choice.extras.result()
 	resp.Finish = choice.reason()
 	return resp
@@ -45,7 +45,7 @@ func (c *choiceMerge) reason() agent.FinishReason {
 		return agent.FinishRefusal
 	case finish == "length", finish == "max_tokens", finish == "max_output_tokens", finish == "model_length":
 		return agent.FinishLength
-	case len(c.calls.calls) > 0:
+	case len(c.asked().calls) > 0:
 		return agent.FinishToolCalls
 	}
 	return agent.FinishStop
@@ -67,10 +67,9 @@ func (m *replyMerge) failure() *agent.ModelError {
 			Code: choice.finish, Message: "the provider could not read the tool call of its model", Err: agent.ErrModelToolCall,
 		}
 	}
-	nothing := choice.text.Len() == 0 && choice.refusal.Len() == 0 && len(choice.calls.calls) == 0
 	switch choice.reason() {
 	case agent.FinishStop, agent.FinishToolCalls:
-		if nothing {
+		if choice.empty() {
 			return &agent.ModelError{
 				Message: "the reply holds neither text nor a tool call", Retryable: true, Err: agent.ErrReplyEmpty,
 			}

@@ -19,11 +19,14 @@ type LLM struct {
 	profile Profile
 	client  openai.Client
 	secrets []string
+
+	described *described
 }
 
 var (
 	_ agent.LLM        = (*LLM)(nil)
 	_ agent.Identified = (*LLM)(nil)
+	_ agent.Describer  = (*LLM)(nil)
 )
 
 // Provider is the provider's name, as configured or as the endpoint's address
@@ -36,10 +39,13 @@ func (l *LLM) DefaultModel() string { return l.cfg.Model }
 // Generate makes one call; it never repeats it. Every error is an
 // [*agent.ModelError]: it wraps the context's error when the caller's context
 // ended, and agent.ErrReplyCut, ErrReplyStalled, ErrReplyTimeout, ErrReplyEmpty,
-// ErrReplyTooLarge or ErrModelToolCall where one of these is what happened.
+// ErrReplyTooLarge, ErrModelToolCall or ErrContentFiltered (of what was sent) where
+// one of these is what happened.
 //
 // Deltas carry attempt 1. A tool call of a reply that finished with
 // [agent.FinishLength] may be cut. The words of a refusal are the message's text.
+// Reasoning is no text, also where a reply opens with it in think tags: it is in
+// the message's Extra.
 func (l *LLM) Generate(ctx context.Context, req *agent.Request, sink agent.Sink) (*agent.Response, error) {
 	model := req.Model
 	if model == "" {
@@ -93,6 +99,7 @@ func (l *LLM) read(httpResp *http.Response, req *agent.Request, sink agent.Sink,
 	merge := &replyMerge{sink: sink}
 	source := &replySource{r: watch.reader(httpResp.Body), left: l.cfg.MaxReplyBytes}
 	failure := readReply(source, merge, watch)
+	merge.settle()
 	if failure == nil {
 		failure = merge.failure()
 	}

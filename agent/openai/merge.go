@@ -25,24 +25,40 @@ type replyMerge struct {
 type choiceMerge struct {
 	index   int64
 	finish  string
+	reader  textReader // of the content
+	think   thinkSplit
 	text    strings.Builder
-	refusal strings.Builder
+	refusal textMerge
 	calls   callMerge
+	legacy  callMerge // the old function call, which some servers send beside calls
 	extras  extrasMerge
+	deltas  bool // something came in a delta
+}
+
+// asked are the tool calls of the reply.
+func (c *choiceMerge) asked() *callMerge {
+	if len(c.calls.calls) == 0 {
+		return &c.legacy
+	}
+	return &c.calls
+}
+
+func (c *choiceMerge) empty() bool {
+	return c.text.Len() == 0 && c.refusal.Len() == 0 && len(c.asked().calls) == 0
 }
 
 // add takes the next chunk. An error is what the provider reported in it.
 func (m *replyMerge) add(data []byte) *agent.ModelError {
 	chunk := asObject(data)
 	if chunk == nil {
+		if isNull(data) || bytes.Equal(compact(data), []byte("[]")) {
+			return nil
+		}
 		// Some gateways wrap an error body in an array, also with status 200.
 		if reported := parseErrorBody(data); reported.message != "" && json.Valid(data) {
 			return reported.inReply()
 		}
 		return unreadable(data)
-	}
-	if reported, ok := reportedError(chunk); ok {
-		return reported.inReply()
 	}
 	if m.id == "" {
 		m.id = text(chunk["id"])
@@ -52,9 +68,21 @@ func (m *replyMerge) add(data []byte) *agent.ModelError {
 	}
 	m.usage.add(chunk["usage"])
 	m.usage.add(asObject(chunk["x_groq"])["usage"])
+	if reported, ok := errorInstead(chunk); ok {
+		return reported.inReply()
+	}
 	for _, raw := range asList(chunk["choices"]) {
 		if err := m.addChoice(asObject(raw)); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+func (m *replyMerge) addAll(chunks []json.RawMessage) *agent.ModelError {
+	for _, chunk := range chunks {
+		if failure := m.add(chunk); failure != nil {
+			return failure
 		}
 	}
 	return nil
@@ -69,18 +97,17 @@ func (m *replyMerge) addChoice(fields object) *agent.ModelError {
 	}
 	m.usage.add(fields["usage"])
 	choice := m.choice(value(number(fields["index"])))
-	if finish := text(fields["finish_reason"]); finish != "" {
+	if finish := text(fields["finish_reason"]); finish != "" && finish != "null" {
 		choice.finish = finish
 	}
 	part := asObject(fields["delta"])
-	if part == nil {
+	fromDelta := len(part) > 0
+	// Some servers end a stream with the whole message, after its pieces.
+	if !fromDelta && !choice.deltas {
 		part = asObject(fields["message"])
 	}
-	sink := m.sink
-	if choice.index != 0 || sink == nil {
-		sink = func(agent.Delta) {}
-	}
-	choice.add(part, m.whole, sink)
+	choice.add(part, m.whole, m.sinkOf(choice))
+	choice.deltas = choice.deltas || fromDelta && !choice.empty()
 	return nil
 }
 
@@ -115,52 +142,112 @@ func (m *replyMerge) finished() bool {
 	return first != nil && first.finish != ""
 }
 
+// settle ends the texts: nothing more comes. A reply that the provider did not
+// finish, or cut at its limit, may end inside its reasoning.
+func (m *replyMerge) settle() {
+	for _, c := range m.choices {
+		sink := m.sinkOf(c)
+		c.say(c.reader.rest(), sink)
+		broken := !m.finished() && !m.whole
+		said, thought := c.think.end(broken || c.reason() == agent.FinishLength)
+		c.keepThought(thought)
+		c.tell(said, sink)
+	}
+}
+
+func (m *replyMerge) sinkOf(c *choiceMerge) agent.Sink {
+	if c.index != 0 || m.sink == nil {
+		return func(agent.Delta) {}
+	}
+	return m.sink
+}
+
 func (c *choiceMerge) add(part object, whole bool, sink agent.Sink) {
-	if piece := contentText(part["content"]); piece != "" {
-		c.text.WriteString(piece)
-		sink(agent.Delta{Attempt: 1, Text: piece})
-	}
-	if piece := text(part["refusal"]); piece != "" {
-		c.refusal.WriteString(piece)
-		sink(agent.Delta{Attempt: 1, Text: piece})
-	}
+	c.addContent(part["content"], sink)
+	c.addRefusal(part["refusal"], sink)
 	started := func(name string) { sink(agent.Delta{Attempt: 1, ToolName: name}) }
-	for i, raw := range asList(part["tool_calls"]) {
+	for i, raw := range entries(part["tool_calls"]) {
 		fragment := readFragment(raw)
 		if whole {
 			// Entries of a whole message are calls of their own, whatever they say.
 			position := int64(i)
 			fragment.index = &position
 		}
-		c.calls.add(fragment, started)
+		c.calls.add(&fragment, started)
 	}
-	if legacy := asObject(part["function_call"]); legacy != nil {
-		c.calls.add(fragment{name: text(legacy["name"]), arguments: argumentText(legacy["arguments"])}, started)
+	if function := asObject(part["function_call"]); function != nil {
+		c.legacy.add(&fragment{name: text(function["name"]), arguments: function["arguments"]}, started)
 	}
 	for key, raw := range part {
-		if isExtra(key) {
+		switch {
+		case !isExtra(key):
+		case whole:
+			c.extras.addWhole(key, raw)
+		default:
 			c.extras.add(key, raw)
 		}
 	}
 }
 
-// contentText is the text of a content field: a string, or a list of parts.
-func contentText(raw json.RawMessage) string {
-	if s := text(raw); s != "" {
-		return s
-	}
-	var all strings.Builder
-	for _, part := range asList(raw) {
-		if s := text(part); s != "" {
-			all.WriteString(s)
-			continue
+// addContent takes a content field: a string, or a list of parts. What is no text
+// is kept with the provider's own fields.
+func (c *choiceMerge) addContent(raw json.RawMessage, sink agent.Sink) {
+	c.say(c.reader.next(raw), sink)
+	for _, part := range entries(raw) {
+		fields := asObject(part)
+		switch kind := text(fields["type"]); {
+		case fields == nil:
+			c.say(c.reader.next(part), sink)
+		case kind == "", kind == "text", kind == "output_text":
+			c.say(c.reader.next(fields["text"]), sink)
+		case kind == "refusal":
+			c.addRefusal(fields["refusal"], sink)
+		case kind == "thinking":
+			c.addThinking(fields["thinking"])
+		default:
+			c.extras.add("content_parts", encode([]json.RawMessage{part}))
 		}
-		o := asObject(part)
-		if kind := text(o["type"]); kind == "" || kind == "text" || kind == "output_text" {
-			all.WriteString(text(o["text"]))
+	}
+}
+
+// addThinking takes the reasoning that comes as a part of the content: a string, or
+// a list of text parts.
+func (c *choiceMerge) addThinking(raw json.RawMessage) {
+	if text(raw) != "" {
+		c.extras.add("thinking", raw)
+	}
+	for _, part := range entries(raw) {
+		if piece := asObject(part)["text"]; text(piece) != "" {
+			c.extras.add("thinking", piece)
 		}
 	}
-	return all.String()
+}
+
+func (c *choiceMerge) addRefusal(raw json.RawMessage, sink agent.Sink) {
+	if piece := c.refusal.add(raw); piece != "" {
+		sink(agent.Delta{Attempt: 1, Text: piece})
+	}
+}
+
+// say takes the next piece of the content, which may open with reasoning.
+func (c *choiceMerge) say(piece string, sink agent.Sink) {
+	said, thought := c.think.add(piece)
+	c.keepThought(thought)
+	c.tell(said, sink)
+}
+
+func (c *choiceMerge) tell(said string, sink agent.Sink) {
+	if said != "" {
+		c.text.WriteString(said)
+		sink(agent.Delta{Attempt: 1, Text: said})
+	}
+}
+
+// keepThought keeps reasoning under the name that most servers give it.
+func (c *choiceMerge) keepThought(thought string) {
+	if thought != "" {
+		c.extras.add("reasoning_content", encode(thought))
+	}
 }
 
 // text is a JSON string's value; anything else is empty.
@@ -186,4 +273,13 @@ func asList(raw json.RawMessage) []json.RawMessage {
 		return nil
 	}
 	return list
+}
+
+// entries are the entries of a list, or the one object that some servers send
+// instead of a list of one.
+func entries(raw json.RawMessage) []json.RawMessage {
+	if asObject(raw) != nil {
+		return []json.RawMessage{raw}
+	}
+	return asList(raw)
 }

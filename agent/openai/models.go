@@ -14,7 +14,59 @@ import (
 // order. Not every compatible server has a list; its error is an
 // [*agent.ModelError] then, as for all failures.
 func (l *LLM) ListModels(ctx context.Context) ([]string, error) {
-	watch := newWatch(ctx, l.cfg.RequestTimeout, l.cfg.IdleTimeout)
+	list, err := l.listModels(ctx, l.cfg.RequestTimeout)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, 0, len(list))
+	for i := range list {
+		ids = append(ids, list[i].ID)
+	}
+	return ids, nil
+}
+
+// listedModel is an entry of an endpoint's list. The limits are in tokens, under
+// the names that different endpoints give them.
+type listedModel struct {
+	ID string `json:"id"`
+
+	ContextLength    json.RawMessage `json:"context_length"`     // OpenRouter
+	ContextWindow    json.RawMessage `json:"context_window"`     // Groq
+	MaxModelLen      json.RawMessage `json:"max_model_len"`      // vLLM
+	MaxContextLength json.RawMessage `json:"max_context_length"` // Mistral
+
+	MaxCompletionTokens json.RawMessage `json:"max_completion_tokens"` // Groq
+	TopProvider         json.RawMessage `json:"top_provider"`          // OpenRouter
+}
+
+// info is what the entry says of its model; what it does not say, or says in a way
+// that cannot be, is unknown.
+func (m *listedModel) info() agent.ModelInfo {
+	var provider struct {
+		MaxCompletionTokens json.RawMessage `json:"max_completion_tokens"`
+	}
+	if json.Unmarshal(m.TopProvider, &provider) != nil {
+		provider.MaxCompletionTokens = nil
+	}
+	return agent.ModelInfo{
+		Model:           m.ID,
+		ContextWindow:   firstLimit(m.ContextLength, m.ContextWindow, m.MaxModelLen, m.MaxContextLength),
+		MaxOutputTokens: firstLimit(provider.MaxCompletionTokens, m.MaxCompletionTokens),
+	}
+}
+
+func firstLimit(reported ...json.RawMessage) int64 {
+	for _, raw := range reported {
+		if n := number(raw); n != nil && *n > 0 {
+			return *n
+		}
+	}
+	return 0
+}
+
+// listModels asks for the list, for so long. A bound that is not positive is none.
+func (l *LLM) listModels(ctx context.Context, bound time.Duration) ([]listedModel, error) {
+	watch := newWatch(ctx, bound, l.cfg.IdleTimeout)
 	defer watch.stop()
 	var resp *http.Response
 	err := l.client.Get(watch.ctx, l.cfg.modelsPath(), nil, &resp)
@@ -30,9 +82,7 @@ func (l *LLM) ListModels(ctx context.Context) ([]string, error) {
 		return nil, l.complete(watch.brokenReply(readErr), "")
 	}
 	var list struct {
-		Data []struct {
-			ID string `json:"id"`
-		} `json:"data"`
+		Data []listedModel `json:"data"`
 	}
 	if json.Unmarshal(body, &list) != nil || list.Data == nil {
 		return nil, l.complete(&agent.ModelError{
@@ -40,9 +90,5 @@ func (l *LLM) ListModels(ctx context.Context) ([]string, error) {
 			Body: clip(string(body), maxErrorBody), Err: errNotAReply,
 		}, "")
 	}
-	ids := make([]string, 0, len(list.Data))
-	for _, model := range list.Data {
-		ids = append(ids, model.ID)
-	}
-	return ids, nil
+	return list.Data, nil
 }

@@ -29,6 +29,9 @@ type Profile struct {
 	NoStreamUsage bool
 	// NoParallelSwitch leaves parallel_tool_calls out, for endpoints that refuse it.
 	NoParallelSwitch bool
+	// DescribesModels says that the endpoint's list of models tells what they can
+	// take, so that [LLM.Describe] asks for it.
+	DescribesModels bool
 }
 
 const (
@@ -82,12 +85,12 @@ func profileByName(name string) (Profile, bool) {
 	case "deepseek":
 		return Profile{Name: name, ReplayMessage: []string{"reasoning_content"}, FillReasoning: true}, true
 	case "openrouter":
-		return Profile{Name: name, ReplayMessage: []string{"reasoning_details", "reasoning"}, ReplayCall: []string{"extra_content"}}, true
+		return Profile{Name: name, ReplayMessage: []string{"reasoning_details", "reasoning"}, ReplayCall: []string{"extra_content"}, DescribesModels: true}, true
 	case "gemini":
 		return Profile{Name: name, ReplayMessage: []string{"extra_content"}, ReplayCall: []string{"extra_content"}, NoParallelSwitch: true}, true
 	case "groq", "mistral":
 		// Both answer 400 or 422 to message fields that they do not know.
-		return Profile{Name: name}, true
+		return Profile{Name: name, DescribesModels: true}, true
 	case compatibleProfile, "vllm", "ollama", "litellm":
 		return Profile{
 			Name: name,
@@ -95,7 +98,8 @@ func profileByName(name string) (Profile, bool) {
 				"reasoning_details", "reasoning_content", "reasoning",
 				"extra_content", "thinking_blocks", "provider_specific_fields",
 			},
-			ReplayCall: []string{"extra_content", "thought_signature", "provider_specific_fields"},
+			ReplayCall:      []string{"extra_content", "thought_signature", "provider_specific_fields"},
+			DescribesModels: name == "vllm",
 		}, true
 	}
 	return Profile{}, false

@@ -16,11 +16,13 @@ type event struct {
 
 // eventReader reads server-sent events as the WHATWG HTML standard describes
 // them: lines end in LF, CR or CRLF, comments are skipped, the data lines of one
-// event are joined by a newline.
+// event are joined by a newline. Two lines that the standard skips hold the errors
+// of some servers, and are data here: a field "error", and a bare JSON object.
 type eventReader struct {
 	r       *bufio.Reader
 	skipLF  bool // the last line ended in CR: a following LF belongs to it
 	started bool
+	spoke   bool // a line was one of an event stream
 }
 
 func newEventReader(r io.Reader) *eventReader { return &eventReader{r: bufio.NewReader(r)} }
@@ -47,12 +49,18 @@ func (e *eventReader) next() (event, error) {
 			ev = event{}
 			continue
 		}
-		field, value, _ := bytes.Cut(line, []byte(":"))
-		value = bytes.TrimPrefix(value, []byte(" "))
-		switch string(field) {
+		field, value := splitLine(line)
+		switch field {
+		case "", "id", "retry":
+			e.spoke = true
 		case "event":
+			e.spoke = true
 			ev.name = string(value)
-		case "data":
+		case "error", "data":
+			e.spoke = true
+			if field == "error" {
+				ev.name = field
+			}
 			if hasData {
 				ev.data = append(ev.data, '\n')
 			}
@@ -60,6 +68,14 @@ func (e *eventReader) next() (event, error) {
 			hasData = true
 		}
 	}
+}
+
+func splitLine(line []byte) (field string, value []byte) {
+	if line[0] == '{' {
+		return "data", line
+	}
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	return string(name), bytes.TrimPrefix(value, []byte(" "))
 }
 
 // line returns the next line without its end. With an error it returns what came

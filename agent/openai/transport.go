@@ -14,15 +14,18 @@ import (
 // without its constructor, which would read settings of its own from the
 // environment. Its retries are off: whoever repeats a call must know of it.
 func newClient(cfg *Config, base string, query url.Values) openai.Client {
-	httpClient := cfg.HTTPClient
-	if httpClient == nil {
-		httpClient = &http.Client{}
+	httpClient := &http.Client{}
+	if cfg.HTTPClient != nil {
+		*httpClient = *cfg.HTTPClient
+	}
+	if httpClient.CheckRedirect == nil {
+		httpClient.CheckRedirect = sameCall
 	}
 	opts := []option.RequestOption{
 		option.WithBaseURL(base),
 		option.WithHTTPClient(httpClient),
 		option.WithMaxRetries(0),
-		option.WithMiddleware(boundErrorBody),
+		option.WithMiddleware(boundErrorBody, unpack),
 		option.WithHeader("User-Agent", "treadle"),
 		option.WithHeader("Accept", "application/json, text/event-stream"),
 	}
@@ -45,6 +48,18 @@ func newClient(cfg *Config, base string, query url.Values) openai.Client {
 		opts = append(opts, option.WithHeader(name, v))
 	}
 	return openai.Client{Options: opts}
+}
+
+// sameCall follows a redirect only where the same call goes to the same host:
+// otherwise the key, or the conversation, would go where nobody sent it, or a GET
+// would be made of the call.
+func sameCall(req *http.Request, via []*http.Request) error {
+	first := via[0]
+	safe := req.URL.Scheme == first.URL.Scheme || req.URL.Scheme == "https"
+	if len(via) > 3 || !safe || req.Method != first.Method || req.URL.Hostname() != first.URL.Hostname() {
+		return http.ErrUseLastResponse
+	}
+	return nil
 }
 
 // path is where a call goes, below the base URL.

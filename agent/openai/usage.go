@@ -48,7 +48,7 @@ func mergeUsage(into, from object) object {
 			if merged, err := json.Marshal(mergeUsage(asObject(into[key]), inner)); err == nil {
 				into[key] = merged
 			}
-		case isZero(value) && into[key] != nil:
+		case saysNothing(value) && into[key] != nil:
 		default:
 			into[key] = value
 		}
@@ -56,9 +56,10 @@ func mergeUsage(into, from object) object {
 	return into
 }
 
-func isZero(raw json.RawMessage) bool {
+// saysNothing reports whether a figure must not replace one that is there.
+func saysNothing(raw json.RawMessage) bool {
 	n := number(raw)
-	return n != nil && *n == 0
+	return n != nil && *n <= 0
 }
 
 // raw is the provider's usage object, or nil when nothing was reported.

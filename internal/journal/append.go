@@ -67,14 +67,16 @@ func (j *Journal) now() (time.Time, error) {
 }
 
 // enqueue gives the record its place. It is called with mu held. What the index
-// keeps is a copy, since the data may be the caller's.
+// keeps is a copy, unless the data is the journal's.
 func (j *Journal) enqueue(l *line, lazy bool) {
 	j.seq++
 	l.seq = j.seq
 	j.pending = j.encoder.appendLine(j.pending, l)
 	if e := j.keep(l, lazy); e != nil {
-		e.data = nil
-		if e.blob == "" {
+		switch {
+		case e.blob != "":
+			e.data = nil
+		case !l.owned:
 			e.data = bytes.Clone(l.data)
 		}
 	}

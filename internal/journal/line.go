@@ -38,6 +38,7 @@ type line struct {
 	data  []byte
 	blob  string
 	size  int64
+	owned bool // nobody else holds data
 }
 
 // chain is the running hash up to some record of a journal.
@@ -187,6 +188,9 @@ func hashInput(input string) string {
 	if input == "" {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(input))
-	return hex.EncodeToString(sum[:inputLen/2])
+	var room [128]byte // most inputs need no allocation
+	sum := sha256.Sum256(append(room[:0], input...))
+	var text [inputLen]byte
+	hex.Encode(text[:], sum[:inputLen/2])
+	return string(text[:])
 }

@@ -29,7 +29,8 @@ func (s *Scope) Under(prefix string) *Scope { return s.j.Under(s.at(prefix)) }
 // Do returns what is recorded under the key. When nothing is, it runs fn with the
 // caller's context, records what fn returns durably, and returns it in the form
 // in which it will be returned from now on: redacted and compact. The result is
-// JSON, or empty for none; the caller owns it.
+// JSON, or empty for none; the caller owns it. What fn returns is the journal's
+// from then on and must not be changed.
 //
 // An error of fn is returned and nothing recorded; a panic of fn goes on and
 // leaves the key free. The error is a [*MismatchError] when the key is recorded
@@ -37,7 +38,7 @@ func (s *Scope) Under(prefix string) *Scope { return s.j.Under(s.at(prefix)) }
 // cause of the context when it is done before fn starts. The result of an fn that ran
 // is recorded although the context is done.
 func (s *Scope) Do(ctx context.Context, key, input string, fn func(context.Context) ([]byte, error)) ([]byte, error) {
-	j, l := s.j, line{kind: KindResult, key: s.at(key), input: hashInput(input)}
+	j, l := s.j, line{kind: KindResult, key: s.at(key), input: hashInput(input), owned: true}
 	at, recorded, err := j.occupy(&l)
 	if err != nil {
 		return nil, err
@@ -96,8 +97,9 @@ func (j *Journal) occupy(l *line) (at *node, recorded *entry, err error) {
 	if j.err != nil {
 		return nil, nil, j.err
 	}
+	// A node that holds nothing is never left behind: it holds one of the entries
+	// that are found below, or its work, until vacate.
 	at = j.index.make(l.key)
-	defer j.index.prune(l.key)
 	found := at.result
 	if found == nil && l.kind == KindBegin {
 		found = at.begin
@@ -119,5 +121,7 @@ func (j *Journal) vacate(at *node, key string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	at.busy = false
-	j.index.prune(key)
+	if at.empty() {
+		j.index.prune(key)
+	}
 }
