@@ -29,7 +29,8 @@ var (
 	ErrModelToolCall = errors.New("the provider refused the model's own tool call")
 	// ErrRefused is in a [ReplyError] whose model declined to answer.
 	ErrRefused = errors.New("the model refused")
-	// ErrContentFiltered is in a [ReplyError] that the provider's filter ended.
+	// ErrContentFiltered is in a [ReplyError] that the provider's filter ended, and in a
+	// [ModelError] by which the provider refused a call for the same reason.
 	ErrContentFiltered = errors.New("the provider's content filter ended the reply")
 	// ErrOutputLimit is in a [ReplyError] after too many replies in a row that were
 	// cut by the limit of output tokens.

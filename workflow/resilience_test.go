@@ -325,7 +325,7 @@ func TestAServerThatCrashesAtTheEndFailsNothing(t *testing.T) {
 
 func TestSecretsOfAHostsStepStayHiddenAndUsable(t *testing.T) {
 	t.Parallel()
-	const secret = "-----BEGIN KEY-----\nabc\"def\n-----END KEY-----"
+	const secret = "-----BEGIN KEY-----\nxyzzy\"plugh\n-----END KEY-----"
 	var seen []string
 	fail := true
 	model := agenttest.New(t, agenttest.Reply("ok"))
@@ -348,15 +348,15 @@ func TestSecretsOfAHostsStepStayHiddenAndUsable(t *testing.T) {
 	require.Error(t, err)
 	var where *workflow.RunError
 	require.ErrorAs(t, err, &where)
-	assert.NotContains(t, where.Error(), "abc")
+	assert.NotContains(t, where.Error(), "xyzzy")
 	fail = false
 	_, err = b.ctl.Run(t.Context(), b.ws, resume("iteration-1"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{secret, secret}, seen)
-	assert.NotContains(t, model.Requests()[0].Messages[1].ContentText(), "abc")
-	assert.NotContains(t, log.String(), "abc")
+	assert.NotContains(t, model.Requests()[0].Messages[1].ContentText(), "xyzzy")
+	assert.NotContains(t, log.String(), "xyzzy")
 	for name, content := range filesBelow(t, b.ws.Storage(), workspace.RunsDir) {
-		assert.NotContains(t, content, "abc", name)
+		assert.NotContains(t, content, "xyzzy", name)
 	}
 }
 
