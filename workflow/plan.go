@@ -80,17 +80,16 @@ func parseStep(raw json.RawMessage, pointer string, types typeRegistry) (Step, w
 	if t == nil {
 		return nil, workspace.Diagnostics{planError("plan.step.type.unknown", pointer+"/type", fmt.Sprintf("there is no step type %q", head.Type), "use one of: "+types.names())}
 	}
-	var step Step = &StepBase{}
-	if t.New != nil {
-		step = t.New()
-	}
-	if err := json.Unmarshal(raw, step); err != nil {
-		return nil, workspace.Diagnostics{jsonDiagnostic("plan", workspace.PlanFile, pointer, raw, err)}
-	}
+	step := t.newStep()
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	if dec.Decode(step) == nil {
 		return step, nil
+	}
+	// Either a value of the wrong form, or a key that the type does not know.
+	step = t.newStep()
+	if err := json.Unmarshal(raw, step); err != nil {
+		return nil, workspace.Diagnostics{jsonDiagnostic("plan", workspace.PlanFile, pointer, raw, err)}
 	}
 	var ds workspace.Diagnostics
 	for _, key := range unknownKeys(raw, reflect.TypeOf(step)) {

@@ -68,7 +68,7 @@ type eventLog struct {
 	wake   chan struct{} // closed at the next event; nil while nobody waits
 }
 
-const eventChunk = 256
+const eventChunk = 128
 
 func (l *eventLog) append(ev RunEvent) {
 	l.mu.Lock()

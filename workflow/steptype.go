@@ -30,6 +30,14 @@ type StepType struct {
 	Execute func(*StepContext) (*Outcome, error)
 }
 
+// newStep returns what a step of the type decodes to.
+func (t *StepType) newStep() Step {
+	if t.New == nil {
+		return &StepBase{}
+	}
+	return t.New()
+}
+
 // Step is one decoded step of a plan.
 type Step interface {
 	Base() *StepBase
