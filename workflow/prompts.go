@@ -135,6 +135,7 @@ func (sc *StepContext) outputs() []string {
 // earlier lists, a line each, what the steps completed so far have reported.
 func (w *walk) earlier() string {
 	var b strings.Builder
+	b.Grow(len(w.results) * maxEarlierResult / 2)
 	for i, r := range w.results {
 		text := r.text
 		if i < len(w.results)-1 {
@@ -163,6 +164,7 @@ func cut(text string, limit int) string {
 
 func render(t *template.Template, data any) (string, error) {
 	var b strings.Builder
+	b.Grow(4 << 10) // most prompts fit
 	if err := t.Execute(&b, data); err != nil {
 		return "", err
 	}
