@@ -1,7 +1,6 @@
 package costs
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -53,15 +52,11 @@ func parseDayFile(data []byte) (*dayFile, error) {
 	return f, nil
 }
 
-// encode writes the file with sorted keys, indented by two spaces.
-func (f *dayFile) encode() ([]byte, error) {
+// encode writes the file with sorted keys, in one line: it is rewritten often, and
+// indenting costs as much as all the rest.
+func (f *dayFile) encode() []byte {
 	f.top[fieldRunFolders] = f.folders.encode()
-	var b bytes.Buffer
-	if err := json.Indent(&b, f.top.encode(), "", "  "); err != nil {
-		return nil, err
-	}
-	b.WriteByte('\n')
-	return b.Bytes(), nil
+	return append(f.top.encode(), '\n')
 }
 
 // set makes the share of a run what the tally says. A share of fewer calls than

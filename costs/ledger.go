@@ -77,10 +77,7 @@ func (l *Ledger) writeDay(ctx context.Context, run Run, day string, s *share) er
 	if err != nil {
 		return &DamagedError{File: name, Err: err}
 	}
-	after, err := f.encode()
-	if err != nil {
-		return &DamagedError{File: name, Err: err}
-	}
+	after := f.encode()
 	if bytes.Equal(before, after) {
 		return nil
 	}

@@ -39,7 +39,11 @@ func readObject(raw json.RawMessage) (object, error) {
 // encode writes the object with sorted keys. Its values are valid JSON already and
 // are not looked into again.
 func (o object) encode() json.RawMessage {
-	raw := []byte{'{'}
+	size := len("{}")
+	for name, value := range o {
+		size += len(name) + len(value) + len(`"":,`)
+	}
+	raw := append(make([]byte, 0, size), '{')
 	for i, name := range slices.Sorted(maps.Keys(o)) {
 		if i > 0 {
 			raw = append(raw, ',')
