@@ -75,11 +75,11 @@ func content(t *testing.T, st workspace.Storage, name string) string {
 	return string(data)
 }
 
-// readable is the content of a file of JSON, indented.
-func readable(t *testing.T, st workspace.Storage, name string) string {
+// readable is the content of the daily file, indented.
+func readable(t *testing.T, st workspace.Storage) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, json.Indent(&b, []byte(content(t, st, name)), "", "  "))
+	require.NoError(t, json.Indent(&b, []byte(content(t, st, dayFile)), "", "  "))
 	return b.String()
 }
 
@@ -148,7 +148,7 @@ func TestARunFolderSumsTheRunsThatUsedIt(t *testing.T) {
 	require.Len(t, s.ByRunFolder(), 1)
 	assert.EqualValues(t, 3, s.ByRunFolder()[0].Amount.Calls)
 	assert.Len(t, s.ByRun(), 3)
-	assert.Contains(t, readable(t, st, dayFile), `"total_cost_usd": 0.009`)
+	assert.Contains(t, readable(t, st), `"total_cost_usd": 0.009`)
 }
 
 func TestAnOlderTallyDoesNotTakeCallsAway(t *testing.T) {
@@ -231,7 +231,7 @@ func TestFieldsThatOthersWroteSurvive(t *testing.T) {
 	  }}`)
 	write(t, st, iteration(1), tallyOf(call("a", "fetch")))
 
-	text := readable(t, st, dayFile)
+	text := readable(t, st)
 	for _, kept := range []string{
 		`"note": "<kept & unescaped>"`, `"big_number": 12345678901234567890123`,
 		`"label": "mine"`, `"by_tool"`, `"context_window_usage": 55`,
@@ -240,7 +240,7 @@ func TestFieldsThatOthersWroteSurvive(t *testing.T) {
 	}
 	assert.NotContains(t, text, "input_tokens_m", "a display text beside a count that changed would be wrong")
 	write(t, st, iteration(1), tallyOf(call("a", "fetch")))
-	assert.Equal(t, text, readable(t, st, dayFile))
+	assert.Equal(t, text, readable(t, st))
 }
 
 func TestWhatAFolderHeldBeforeRunsWereToldApartStillCounts(t *testing.T) {
@@ -434,5 +434,17 @@ func TestModelsOfTheSameNameAtTwoProvidersStayApart(t *testing.T) {
 		write(t, st, iteration(1), tally)
 		assert.Equal(t, want, read(t, st).ByModel())
 	}
-	assert.Equal(t, 2, strings.Count(readable(t, st, dayFile), `"acme/big": {`)/2) // by model and by step, in the folder and in the run
+	assert.Equal(t, 2, strings.Count(readable(t, st), `"acme/big": {`)/2) // by model and by step, in the folder and in the run
+}
+
+func TestAFieldWhoseNameIsNoTextIsWrittenTheSameEachTime(t *testing.T) {
+	t.Parallel()
+	st := workspace.NewMem()
+	put(t, st, dayFile, "{\"\xff\": {}, \"a\\ud800\": 1}")
+	write(t, st, iteration(1), tallyOf(call("a", "fetch")))
+	text := content(t, st, dayFile)
+	write(t, st, iteration(1), tallyOf(call("a", "fetch"), call("b", "fetch")))
+	write(t, st, iteration(1), tallyOf(call("a", "fetch"), call("b", "fetch")))
+	assert.Contains(t, text, "\uFFFD")
+	assert.NotContains(t, content(t, st, dayFile), `\ufffd`)
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // members calls yield for each field of an object, in order. Nothing and null have
-// none. The text must be valid JSON.
+// none. The text must be valid JSON; names are made valid UTF-8, as encoding/json
+// would write them.
 //
 // A daily file is read level by level, and most of it only to be kept: the standard
 // decoder would check every byte again on every level.
@@ -21,7 +22,7 @@ func members(raw []byte, yield func(name string, value json.RawMessage) error) e
 	}
 	var err error
 	object.ForEach(func(name, value gjson.Result) bool {
-		err = yield(name.String(), json.RawMessage(value.Raw))
+		err = yield(validText(name.String()), json.RawMessage(value.Raw))
 		return err == nil
 	})
 	return err
