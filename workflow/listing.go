@@ -35,10 +35,10 @@ type RunStanding struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// Resumable reports whether the run can be taken up again: it has not completed
-// and no process drives it.
+// Resumable reports whether the run can be taken up again: it has not completed,
+// no process drives it, and nothing in it is damaged.
 func (s *RunStanding) Resumable() bool {
-	return s.Status != StatusCompleted && s.Status != StatusRunning
+	return s.Status != StatusCompleted && s.Status != StatusRunning && s.Problem == ""
 }
 
 // Runs tells how every run of a workspace stands, the lowest iteration first. A

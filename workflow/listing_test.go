@@ -216,6 +216,7 @@ func TestADamagedRunIsListedWithItsProblem(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, runs, 2)
 	assert.Contains(t, runs[0].Problem, journal)
+	assert.False(t, runs[0].Resumable(), "a damaged journal cannot be resumed")
 	assert.Equal(t, 2, runs[0].StepsCompleted, "what comes before the damage counts")
 	assert.Empty(t, runs[1].Problem)
 }
