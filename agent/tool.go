@@ -120,6 +120,9 @@ type Scope struct {
 	// name, in the workspace, of the folder that this visit of the step works in.
 	Step    string
 	WorkDir string
+	// Guard is what the step may touch in the workspace. It is set for sessions of
+	// [SharePerStep]; nil allows nothing.
+	Guard *workspace.Guard
 }
 
 // ToolSession is an open [Toolset].
@@ -135,9 +138,26 @@ type Sharing int
 const (
 	// SharePerStep opens a session for every visit of a step.
 	SharePerStep Sharing = iota
-	// SharePerRun opens one session when a step of the run first needs it.
+	// SharePerRun opens one session when a step of the run first needs it. The
+	// groups of one iteration that run together share it.
 	SharePerRun
+	// SharePerGroup opens one session for each group of a run when a step first
+	// needs it; without groups it is [SharePerRun].
+	SharePerGroup
 )
+
+// Optional is the optional side of a [Toolset] that a step can do without: when it
+// cannot be opened or listed, the step goes on without its tools and is told so.
+// Without it a toolset is required.
+type Optional interface {
+	Optional() bool
+}
+
+// Aliased is the optional side of a [Toolset] that steps may also select by other
+// names.
+type Aliased interface {
+	Aliases() []string
+}
 
 // Sharer is the optional side of a [Toolset] that says how its sessions are
 // shared; without it [SharePerStep] holds.

@@ -1,0 +1,102 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// ErrGuard is what a [*GuardError] matches.
+var ErrGuard = errors.New("outside what the step may touch")
+
+// Guard says what a step may touch, as names in the workspace: files, and folders
+// with all that lies in them. The most specific name decides. The zero value
+// allows nothing. A Guard is read only once it is in use.
+type Guard struct {
+	// Write may be read and written.
+	Write []string `json:"write,omitempty"`
+	// Read may be read only, also where it lies inside a name in Write.
+	Read []string `json:"read,omitempty"`
+}
+
+// Access is what a [Guard] allows.
+type Access int
+
+const (
+	// NoAccess allows nothing.
+	NoAccess Access = iota
+	// ReadAccess allows reading.
+	ReadAccess
+	// WriteAccess allows reading and writing.
+	WriteAccess
+)
+
+// Access returns what is allowed for a name. It looks at the name alone: what
+// follows symbolic links must do so below the name that [Guard.Covering] returns.
+func (g *Guard) Access(name string) Access {
+	_, access := g.Covering(name)
+	return access
+}
+
+// Covering returns the most specific name of the guard that a name lies in, and
+// what it allows.
+func (g *Guard) Covering(name string) (covering string, access Access) {
+	name = path.Clean(name)
+	if path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") {
+		return "", NoAccess
+	}
+	look := func(allowed []string, with Access) {
+		for _, c := range allowed {
+			if c = path.Clean(c); inside(name, c) && (access == NoAccess || len(c) > len(covering) || c == covering && with < access) {
+				covering, access = c, with
+			}
+		}
+	}
+	look(g.Write, WriteAccess)
+	look(g.Read, ReadAccess)
+	return covering, access
+}
+
+// CheckRead returns nil or a [*GuardError].
+func (g *Guard) CheckRead(name string) error { return g.check(name, ReadAccess) }
+
+// CheckWrite returns nil or a [*GuardError].
+func (g *Guard) CheckWrite(name string) error { return g.check(name, WriteAccess) }
+
+func (g *Guard) check(name string, wanted Access) error {
+	if g.Access(name) >= wanted {
+		return nil
+	}
+	denied := &GuardError{Name: name, Write: wanted == WriteAccess, Allowed: slices.Clone(g.Write)}
+	if !denied.Write {
+		denied.Allowed = append(denied.Allowed, g.Read...)
+	}
+	return denied
+}
+
+func inside(name, folder string) bool {
+	return folder == "." || name == folder || strings.HasPrefix(name, folder+"/")
+}
+
+// GuardError says that a step may not touch a name, and which it may.
+type GuardError struct {
+	Name    string
+	Write   bool     // writing was asked for, not reading
+	Allowed []string // what may be written, or read
+}
+
+func (e *GuardError) Error() string {
+	verb := "read"
+	if e.Write {
+		verb = "write"
+	}
+	if len(e.Allowed) == 0 {
+		return fmt.Sprintf("this step may not %s %s, nor anything else", verb, e.Name)
+	}
+	return fmt.Sprintf("this step may not %s %s; it may %s: %s", verb, e.Name, verb, strings.Join(e.Allowed, ", "))
+}
+
+// Is reports whether target is [ErrGuard].
+func (e *GuardError) Is(target error) bool { return target == ErrGuard }
