@@ -53,6 +53,8 @@ type Loop struct {
 	Retry Retry
 	// Tools are what the model may call. Their names are unique.
 	Tools []Tool
+	// Live, when set, takes the place of Tools.
+	Live *LiveTools
 	// Offload puts large tool output into files. Nil shows it whole. Its tool is
 	// to be among Tools.
 	Offload *Offload
@@ -155,7 +157,11 @@ type Result struct {
 // [*TokenLimitError] or [*BudgetError] at a limit; a [*SuspendError] when a tool
 // suspends; the context's error; or an error of the journal.
 func (l *Loop) Run(ctx context.Context, conv *Conversation) (*Result, error) {
-	tools, err := newToolbox(l.Tools, l.OnUnchecked)
+	given := l.Tools
+	if l.Live != nil {
+		given = l.Live.given
+	}
+	tools, err := newToolbox(given, l.OnUnchecked)
 	if err != nil {
 		return &Result{}, err
 	}

@@ -26,10 +26,15 @@ func newRecordText(room int64, said *Message) recordText {
 }
 
 func (r *Reply) text() ([]byte, error) {
-	var failed []byte
+	var failed, tools []byte
+	var err error
 	if len(r.Failed) > 0 {
-		var err error
 		if failed, err = json.Marshal(r.Failed); err != nil {
+			return nil, err
+		}
+	}
+	if r.Tools != nil {
+		if tools, err = json.Marshal(r.Tools); err != nil {
 			return nil, err
 		}
 	}
@@ -47,6 +52,7 @@ func (r *Reply) text() ([]byte, error) {
 	w.raw("failed_tries", failed)
 	w.flag("steered", r.Steered)
 	w.flag("condensed", r.Condensed)
+	w.raw("tools", tools)
 	w.close('}')
 	return w.out, nil
 }

@@ -21,6 +21,9 @@ type Reply struct {
 	// Condensed says that the conversation was condensed just before the call, by
 	// a record of its own.
 	Condensed bool `json:"condensed,omitempty"`
+	// Tools are what the model could call from this reply on; nil means what it
+	// could call before; see [LiveTools].
+	Tools []ToolSpec `json:"tools,omitzero"`
 	// Key is the record's position in its loop; that of a summary for a
 	// [Condenser] ends in "/condense/reply". Replayed says that this process
 	// did not make the call. Neither is stored.

@@ -16,6 +16,9 @@ type Selection struct {
 	// Tools are "server:tool" or "server:*". A server that is named here offers
 	// only what is named; the others offer everything.
 	Tools []string
+	// Custom are the custom tools, as "category:tool" or "category:*". Nil or empty
+	// is none: a category is never there unless it is named.
+	Custom []string
 }
 
 // UnknownServerError says that a selection names a toolset that there is not.
@@ -25,10 +28,25 @@ type UnknownServerError struct {
 }
 
 func (e *UnknownServerError) Error() string {
-	if len(e.Known) == 0 {
-		return fmt.Sprintf("there is no server %q: none is configured", e.Name)
+	return unknownText("server", e.Name, e.Known)
+}
+
+// UnknownCategoryError says that a selection names a category of custom tools that
+// there is not.
+type UnknownCategoryError struct {
+	Name  string
+	Known []string
+}
+
+func (e *UnknownCategoryError) Error() string {
+	return unknownText("category of custom tools", e.Name, e.Known)
+}
+
+func unknownText(what, name string, known []string) string {
+	if len(known) == 0 {
+		return fmt.Sprintf("there is no %s %q: none is configured", what, name)
 	}
-	return fmt.Sprintf("there is no server %q; configured are: %s", e.Name, strings.Join(e.Known, ", "))
+	return fmt.Sprintf("there is no %s %q; configured are: %s", what, name, strings.Join(known, ", "))
 }
 
 // Toolsets returns the selected ones of all, in the order of all. Names are
@@ -38,7 +56,7 @@ func (s Selection) Toolsets(all []Toolset) ([]Toolset, error) {
 		return nil, nil
 	}
 	for _, name := range s.named() {
-		if !slices.ContainsFunc(all, func(ts Toolset) bool { return sameName(ts.Name(), name) }) {
+		if !slices.ContainsFunc(all, func(ts Toolset) bool { return called(ts, name) }) {
 			return nil, &UnknownServerError{Name: name, Known: toolsetNames(all)}
 		}
 	}
@@ -47,7 +65,7 @@ func (s Selection) Toolsets(all []Toolset) ([]Toolset, error) {
 	}
 	var selected []Toolset
 	for _, ts := range all {
-		if slices.ContainsFunc(s.Servers, func(name string) bool { return sameName(ts.Name(), name) }) {
+		if slices.ContainsFunc(s.Servers, func(name string) bool { return called(ts, name) }) {
 			selected = append(selected, ts)
 		}
 	}
@@ -66,19 +84,58 @@ func (s Selection) named() []string {
 
 // Allows reports whether a tool of a toolset is selected, given that the toolset
 // is.
-func (s Selection) Allows(toolset string, spec ToolSpec) bool {
-	named := false
-	for _, pattern := range s.Tools {
-		server, tool, _ := strings.Cut(pattern, ":")
-		if !sameName(server, toolset) {
+func (s Selection) Allows(ts Toolset, spec ToolSpec) bool {
+	matched, named := match(s.Tools, ts, spec)
+	return matched || !named
+}
+
+// Categories returns those of all that the selection's custom tools are of, in the
+// order of all.
+func (s Selection) Categories(all []Toolset) ([]Toolset, error) {
+	var selected []Toolset
+	for _, pattern := range s.Custom {
+		name, _, _ := strings.Cut(pattern, ":")
+		if !slices.ContainsFunc(all, func(ts Toolset) bool { return called(ts, name) }) {
+			return nil, &UnknownCategoryError{Name: name, Known: toolsetNames(all)}
+		}
+	}
+	for _, ts := range all {
+		if _, named := match(s.Custom, ts, ToolSpec{}); named {
+			selected = append(selected, ts)
+		}
+	}
+	return selected, nil
+}
+
+// AllowsCustom reports whether a tool of a category is selected.
+func (s Selection) AllowsCustom(category Toolset, spec ToolSpec) bool {
+	matched, _ := match(s.Custom, category, spec)
+	return matched
+}
+
+// match reports whether patterns name a tool of a toolset, and whether they name
+// the toolset at all.
+func match(patterns []string, ts Toolset, spec ToolSpec) (matched, named bool) {
+	for _, pattern := range patterns {
+		toolset, tool, _ := strings.Cut(pattern, ":")
+		if !called(ts, toolset) {
 			continue
 		}
-		if tool == "*" || tool == "" || sameName(tool, spec.OriginName()) {
-			return true
-		}
 		named = true
+		if tool == "*" || tool == "" || sameName(tool, spec.OriginName()) || sameName(tool, spec.Name) {
+			return true, true
+		}
 	}
-	return !named
+	return false, named
+}
+
+// called reports whether a toolset goes by a name.
+func called(ts Toolset, name string) bool {
+	if sameName(ts.Name(), name) {
+		return true
+	}
+	aliased, ok := ts.(Aliased)
+	return ok && slices.ContainsFunc(aliased.Aliases(), func(alias string) bool { return sameName(alias, name) })
 }
 
 func toolsetNames(all []Toolset) []string {

@@ -19,11 +19,15 @@ func (r *run) reply(ctx context.Context, turn int) (*Reply, error) {
 		if err != nil {
 			return nil, err
 		}
+		tools, err := r.refresh(ctx)
+		if err != nil {
+			return nil, err
+		}
 		var condensed bool
 		if m.value, condensed, err = r.generateWithin(ctx, turn, key); err != nil {
 			return nil, err
 		}
-		m.value.Steered, m.value.Condensed = steered, condensed
+		m.value.Steered, m.value.Condensed, m.value.Tools = steered, condensed, tools
 		m.data, m.same, err = m.value.encode()
 		return m.data, err
 	})
@@ -86,6 +90,11 @@ func (r *run) replay(ctx context.Context, turn int, reply *Reply) error {
 	}
 	if reply.Condensed {
 		if err := r.condenseRecorded(ctx, turn); err != nil {
+			return err
+		}
+	}
+	if reply.Tools != nil {
+		if err := r.refreshRecorded(ctx, reply.Tools); err != nil {
 			return err
 		}
 	}

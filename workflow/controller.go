@@ -39,6 +39,10 @@ type Config struct {
 	// Toolsets are the MCP servers and other tools that steps may select, with
 	// unique names.
 	Toolsets []agent.Toolset
+	// CustomTools are categories of tools that a step has only where
+	// enabled_custom_tools names them, such as those of workspace/tools. Their names
+	// are unique.
+	CustomTools []agent.Toolset
 	// StepTypes are the host's own step types, beside the built-in ones.
 	StepTypes []*StepType
 	// Secrets are values by name that must not appear in any journal, log, event or
@@ -80,15 +84,10 @@ func NewController(config Config) (*Controller, error) {
 	if _, err := newTypeRegistry(config.StepTypes); err != nil {
 		return nil, err
 	}
-	names := map[string]bool{}
-	for _, ts := range config.Toolsets {
-		switch {
-		case ts == nil:
-			return nil, errors.New("a toolset is nil")
-		case names[ts.Name()]:
-			return nil, fmt.Errorf("two toolsets are called %q", ts.Name())
+	for _, toolsets := range [][]agent.Toolset{config.Toolsets, config.CustomTools} {
+		if err := checkToolsets(toolsets); err != nil {
+			return nil, err
 		}
-		names[ts.Name()] = true
 	}
 	if err := checkSecrets(config.Secrets); err != nil {
 		return nil, err
@@ -116,6 +115,20 @@ func NewController(config Config) (*Controller, error) {
 		prompts:  prompts,
 		holder:   fmt.Sprintf("%s, process %d", host, os.Getpid()),
 	}, nil
+}
+
+func checkToolsets(toolsets []agent.Toolset) error {
+	names := map[string]bool{}
+	for _, ts := range toolsets {
+		switch {
+		case ts == nil:
+			return errors.New("a toolset is nil")
+		case names[ts.Name()]:
+			return fmt.Errorf("two toolsets are called %q", ts.Name())
+		}
+		names[ts.Name()] = true
+	}
+	return nil
 }
 
 // RunOptions say what to run. Nil is a new run of the workspace's plan.

@@ -1,7 +1,6 @@
 package workflow
 
 import (
-	"context"
 	"encoding/json"
 
 	"github.com/treadle-dev/treadle/agent"
@@ -30,12 +29,10 @@ func (r *regularVisit) recallGiven(tools []agent.Tool) (*given, error) {
 	} else if ok {
 		return g, json.Unmarshal(data, g)
 	}
-	if g.Messages, err = sc.messages(); err != nil {
+	if g.Messages, err = sc.messages(r.tools); err != nil {
 		return nil, err
 	}
-	for _, tool := range tools {
-		g.Tools = append(g.Tools, tool.Spec())
-	}
+	g.Tools = agent.ToolSpecs(tools)
 	data, err := json.Marshal(g)
 	if err != nil {
 		return nil, err
@@ -49,32 +46,4 @@ func (r *regularVisit) recallGiven(tools []agent.Tool) (*given, error) {
 		}
 	}
 	return g, scope.Note("given", data)
-}
-
-// pinTools gives the recorded tools, by the specs recorded, whatever the servers
-// say now. One that is gone answers that it is.
-func pinTools(specs []agent.ToolSpec, live []agent.Tool) []agent.Tool {
-	byName := make(map[string]agent.Tool, len(live))
-	for _, tool := range live {
-		byName[tool.Spec().Name] = tool
-	}
-	pinned := make([]agent.Tool, len(specs))
-	for i, spec := range specs {
-		pinned[i] = pinnedTool{spec: spec, tool: byName[spec.Name]}
-	}
-	return pinned
-}
-
-type pinnedTool struct {
-	spec agent.ToolSpec
-	tool agent.Tool // nil when it is gone
-}
-
-func (t pinnedTool) Spec() agent.ToolSpec { return t.spec }
-
-func (t pinnedTool) Call(ctx context.Context, call *agent.ToolCall) (*agent.ToolResult, error) {
-	if t.tool == nil {
-		return agent.ErrorResult(t.spec.Name + " is not available any more; go on without it"), nil
-	}
-	return t.tool.Call(ctx, call)
 }

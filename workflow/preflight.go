@@ -14,54 +14,74 @@ import (
 // Preflight checks what needs the outside: it opens every toolset that a step
 // selects, looks for the tools that are selected by name, and closes them again.
 // Toolsets that the host does not have are left to [Controller.CheckSelections].
-// A toolset whose check outlasts the context is reported as one that failed.
+// A toolset whose check outlasts the context is reported as one that failed; one
+// that is optional and fails is a notice.
 func (c *Controller) Preflight(ctx context.Context, ws *workspace.Workspace, p *Program) workspace.Diagnostics {
 	var ds workspace.Diagnostics
-	for _, ts := range c.config.Toolsets {
-		uses := p.usesOf(ts, c.config.Toolsets)
-		if len(uses) == 0 {
-			continue
-		}
+	for _, uses := range c.usesOf(p) {
+		ts := uses[0].toolset
 		specs, err := offeredBy(ctx, ts, ws)
 		if err != nil {
-			ds = append(ds, workspace.Diagnostic{
-				Code: "preflight.server.failed", Severity: workspace.SeverityError, File: uses[0].file, Pointer: uses[0].pointer,
-				Message: c.redactor.Text(fmt.Sprintf("server %s: %v", ts.Name(), err)),
-				Hint:    "mend the server, or do not select it",
-			})
+			ds = append(ds, c.unavailable(&uses[0], err))
 			continue
 		}
 		for _, u := range uses {
-			ds = append(ds, u.missingTools(ts, specs)...)
+			ds = append(ds, u.missingTools(specs)...)
 		}
 	}
 	return ds
 }
 
-// use is a selection that a toolset is in, and where it is written.
+func (c *Controller) unavailable(u *use, err error) workspace.Diagnostic {
+	d := workspace.Diagnostic{
+		Code: "preflight.server.failed", Severity: workspace.SeverityError, File: u.file, Pointer: u.pointer,
+		Message: c.redactor.Text(fmt.Sprintf("server %s: %v", u.toolset.Name(), err)),
+		Hint:    "mend the server, or do not select it",
+	}
+	if optional(u.toolset) {
+		d.Severity, d.Hint = workspace.SeverityNotice, "it is optional: steps go on without it"
+	}
+	return d
+}
+
+// use is a selected toolset, and where that is written.
 type use struct {
-	agent.Selection
+	selectedToolset
 	file, pointer string
 }
 
-// usesOf are the different selections of a toolset by the steps, in plan order.
-func (p *Program) usesOf(ts agent.Toolset, all []agent.Toolset) []use {
-	var uses []use
+// usesOf are the different selections of each toolset by the steps, in plan order,
+// for the toolsets in the order in which they first occur.
+func (c *Controller) usesOf(p *Program) [][]use {
+	var uses [][]use
 	for _, s := range p.steps {
-		u := use{Selection: p.selection(s), file: workspace.SettingsFile, pointer: "/capabilities"}
-		if s.config != nil && len(s.config.SelectedServers)+len(s.config.SelectedTools) > 0 {
-			u.file, u.pointer = p.configFile, s.configPointer
-		}
-		selected, err := u.Toolsets(all)
-		if err != nil || !slices.Contains(selected, ts) {
+		selected, err := c.selected(p.selection(s))
+		if err != nil {
 			continue
 		}
-		known := func(other use) bool { return other.file == u.file && other.pointer == u.pointer }
-		if !slices.ContainsFunc(uses, known) {
-			uses = append(uses, u)
+		file, pointer := workspace.SettingsFile, "/capabilities"
+		if s.config != nil && len(s.config.SelectedServers)+len(s.config.SelectedTools)+len(s.config.EnabledCustomTools) > 0 {
+			file, pointer = p.configFile, s.configPointer
+		}
+		for _, ts := range selected {
+			uses = addUse(uses, use{ts, file, pointer})
 		}
 	}
 	return uses
+}
+
+func addUse(uses [][]use, u use) [][]use {
+	for i, same := range uses {
+		if same[0].toolset != u.toolset {
+			continue
+		}
+		known := func(other use) bool { return other.file == u.file && other.pointer == u.pointer }
+		if !slices.ContainsFunc(same, known) {
+			uses[i] = append(same, u)
+		}
+		return uses
+	}
+	return append(uses, []use{u})
 }
 
 func offeredBy(ctx context.Context, ts agent.Toolset, ws *workspace.Workspace) (specs []agent.ToolSpec, err error) {
@@ -71,29 +91,20 @@ func offeredBy(ctx context.Context, ts agent.Toolset, ws *workspace.Workspace) (
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
 	tools, err := session.Tools(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, tool := range tools {
-		specs = append(specs, tool.Spec())
-	}
-	return specs, nil
+	return agent.ToolSpecs(tools), err
 }
 
 // missingTools reports the tools of a toolset that are selected by name and that
 // it does not offer.
-func (u *use) missingTools(ts agent.Toolset, specs []agent.ToolSpec) (ds workspace.Diagnostics) {
-	for _, pattern := range u.Tools {
-		server, tool, _ := strings.Cut(pattern, ":")
-		if tool == "" || tool == "*" {
-			continue
-		}
-		only := agent.Selection{Tools: []string{pattern}}
-		of := agent.Selection{Servers: []string{server}}
-		if _, err := of.Toolsets([]agent.Toolset{ts}); err != nil {
+func (u *use) missingTools(specs []agent.ToolSpec) (ds workspace.Diagnostics) {
+	for _, pattern := range u.patterns() {
+		one := agent.Selection{Custom: []string{pattern}}
+		if _, err := one.Categories([]agent.Toolset{u.toolset}); err != nil {
 			continue // of another toolset
 		}
-		if slices.ContainsFunc(specs, func(spec agent.ToolSpec) bool { return only.Allows(ts.Name(), spec) }) {
+		_, tool, _ := strings.Cut(pattern, ":")
+		offered := func(spec agent.ToolSpec) bool { return one.AllowsCustom(u.toolset, spec) }
+		if tool == "" || tool == "*" || slices.ContainsFunc(specs, offered) {
 			continue
 		}
 		names := make([]string, len(specs))
@@ -102,7 +113,7 @@ func (u *use) missingTools(ts agent.Toolset, specs []agent.ToolSpec) (ds workspa
 		}
 		ds = append(ds, workspace.Diagnostic{
 			Code: "preflight.tool.unknown", Severity: workspace.SeverityError, File: u.file, Pointer: u.pointer,
-			Message: fmt.Sprintf("server %s offers no tool %q", ts.Name(), tool),
+			Message: fmt.Sprintf("%s offers no tool %q", u.toolset.Name(), tool),
 			Hint:    "it offers: " + strings.Join(names, ", "),
 		})
 	}

@@ -54,8 +54,10 @@ type stepPrompt struct {
 	WorkDir              string
 	Outputs              []string // paths for tools
 	Inputs               []gathered
-	Schema               string // indented JSON, or empty
-	Earlier              string // a line for each step, or empty
+	Write, Read          []string // what the tools may touch, for tools; nil when no tool asks
+	Without              []string // servers that are not there
+	Schema               string   // indented JSON, or empty
+	Earlier              string   // a line for each step, or empty
 }
 
 // repairPrompt is the data of repair.md.
@@ -72,10 +74,14 @@ const (
 )
 
 // messages are the first messages of a step's conversation.
-func (sc *StepContext) messages() ([]agent.Message, error) {
+func (sc *StepContext) messages(tools *stepTools) ([]agent.Message, error) {
 	data, err := sc.promptData()
 	if err != nil {
 		return nil, err
+	}
+	data.Without = tools.without
+	if tools.guarded {
+		data.Write, data.Read = sc.toolPaths(tools.guard.Write), sc.toolPaths(tools.guard.Read)
 	}
 	text, err := render(sc.run.ctl.prompts.step, data)
 	if err != nil {
@@ -120,6 +126,14 @@ func (sc *StepContext) promptData() (*stepPrompt, error) {
 		data.Schema = string(schema)
 	}
 	return data, nil
+}
+
+func (sc *StepContext) toolPaths(names []string) []string {
+	paths := make([]string, len(names))
+	for i, name := range names {
+		paths[i] = sc.toolPath(name)
+	}
+	return paths
 }
 
 // outputs are the names of the files that the step is to produce.

@@ -66,7 +66,7 @@ type regularVisit struct {
 	given  *given
 	conv   *agent.Conversation
 	loop   agent.Loop
-	done   func() error // closes the step's own tool sessions
+	tools  *stepTools
 	report *checked     // of the last attempt
 	final  string       // the last reply's text
 	trace  attemptTrace // of the attempt under way
@@ -92,18 +92,18 @@ func (r *regularVisit) open(ctx context.Context) error {
 	if _, err := sc.WorkDir(); err != nil {
 		return err
 	}
-	tools, done, err := sc.tools(ctx)
+	tools, err := sc.openTools(ctx)
 	if err != nil {
 		return err
 	}
-	r.done = done
-	if err := r.prepare(ctx, tools); err != nil {
+	r.tools = tools
+	if err := r.prepare(ctx); err != nil {
 		return errors.Join(err, r.close())
 	}
 	return nil
 }
 
-func (r *regularVisit) prepare(ctx context.Context, tools []agent.Tool) error {
+func (r *regularVisit) prepare(ctx context.Context) error {
 	sc, program, config := r.sc, r.sc.run.program, &r.sc.run.ctl.config
 	refs, err := program.models(sc.step, config)
 	if err != nil {
@@ -136,19 +136,34 @@ func (r *regularVisit) prepare(ctx context.Context, tools []agent.Tool) error {
 	if config.Sink != nil {
 		r.loop.Sink = func(d agent.Delta) { config.Sink(sc.step.id, d) }
 	}
-	if program.offloads(sc.step) && len(tools) > 0 {
+	if program.offloads(sc.step) {
 		r.loop.Offload = &agent.Offload{
 			Storage: sc.run.ws.Storage(), Folder: sc.run.layout.ToolOutput(sc.step.id), Show: sc.toolPath,
 			Redact: sc.run.ctl.redactor.Text,
 		}
-		tools = append(tools, r.loop.Offload.Tool())
+	}
+	tools, err := r.liveTools(ctx)
+	if err != nil {
+		return err
 	}
 	if r.given, err = r.recallGiven(tools); err != nil {
 		return err
 	}
 	r.conv = agent.NewNamedConversation(sc.run.id+"/"+sc.leaf.key, r.given.Messages...)
-	r.loop.Tools = pinTools(r.given.Tools, tools)
+	r.loop.Live = agent.NewLiveTools(agent.PinTools(r.given.Tools, tools), tools, r.liveTools)
 	return nil
+}
+
+// liveTools are what the agent could be given now. It is told nothing secret.
+func (r *regularVisit) liveTools(ctx context.Context) ([]agent.Tool, error) {
+	tools, err := r.tools.list(ctx)
+	if err != nil || len(tools) == 0 {
+		return nil, err
+	}
+	if r.loop.Offload != nil {
+		tools = append(tools, r.loop.Offload.Tool())
+	}
+	return r.sc.run.ctl.hideInSpecs(tools), nil
 }
 
 // close ends what could still write to the work folder. It may be called again.
@@ -158,7 +173,7 @@ func (r *regularVisit) close() error {
 	}
 	r.closed = true
 	r.sc.run.steering.close(r.sc.step.id)
-	return r.done()
+	return r.tools.close()
 }
 
 // attempt lets the agent work and checks what it has produced.

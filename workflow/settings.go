@@ -61,6 +61,9 @@ type ExecutionDefaults struct {
 	ExecutionMaxTurns *int `json:"execution_max_turns,omitempty"`
 	// DisableParallelToolExecution runs the tool calls of a reply one by one.
 	DisableParallelToolExecution *bool `json:"disable_parallel_tool_execution,omitempty"`
+	// EnabledCustomTools are the custom tools of steps that do not choose, as
+	// "category:tool" or "category:*". Nil or empty is none.
+	EnabledCustomTools []string `json:"enabled_custom_tools,omitempty"`
 }
 
 func parseSettings(data []byte) (*Settings, workspace.Diagnostics) {

@@ -11,41 +11,34 @@ import (
 	"github.com/treadle-dev/treadle/workspace"
 )
 
-// selection is what a step may use: its own configuration over the workflow's.
-func (p *Program) selection(s *compiledStep) agent.Selection {
-	selected := agent.Selection{
-		Servers: p.settings.Capabilities.SelectedServers,
-		Tools:   p.settings.Capabilities.SelectedTools,
-	}
-	if s.config != nil {
-		if len(s.config.SelectedServers) > 0 {
-			selected.Servers = s.config.SelectedServers
-		}
-		if s.config.SelectedTools != nil {
-			selected.Tools = s.config.SelectedTools
-		}
-	}
-	return selected
-}
-
-// CheckSelections reports every toolset that the workflow or a step selects and
-// the host does not have. It is offline; a run that starts does the same.
+// CheckSelections reports every server and every category of custom tools that the
+// workflow or a step selects and the host does not have. It is offline; a run that
+// starts does the same.
 func (c *Controller) CheckSelections(p *Program) workspace.Diagnostics {
 	var ds workspace.Diagnostics
-	check := func(selection agent.Selection, file, pointer string) {
-		if _, err := selection.Toolsets(c.config.Toolsets); err != nil {
+	report := func(code, file, pointer, hint string, err error) {
+		if err != nil {
 			ds = append(ds, workspace.Diagnostic{
-				Code: "selection.server.unknown", Severity: workspace.SeverityError, File: file, Pointer: pointer,
-				Message: err.Error(), Hint: "configure the server, or correct selected_servers and selected_tools",
+				Code: code, Severity: workspace.SeverityError, File: file, Pointer: pointer, Message: err.Error(), Hint: hint,
 			})
 		}
 	}
-	if caps := p.settings.Capabilities; len(caps.SelectedServers)+len(caps.SelectedTools) > 0 {
-		check(agent.Selection{Servers: caps.SelectedServers, Tools: caps.SelectedTools}, workspace.SettingsFile, "/capabilities")
+	check := func(selection agent.Selection, file, pointer string) {
+		_, err := selection.Toolsets(c.config.Toolsets)
+		report("selection.server.unknown", file, pointer, "configure the server, or correct selected_servers and selected_tools", err)
+		_, err = selection.Categories(c.config.CustomTools)
+		report("selection.category.unknown", file, pointer, "give the host the category, or correct enabled_custom_tools", err)
 	}
+	caps := p.settings.Capabilities
+	check(agent.Selection{Servers: caps.SelectedServers, Tools: caps.SelectedTools}, workspace.SettingsFile, "/capabilities")
+	check(agent.Selection{Servers: []string{agent.NoServers}, Custom: p.settings.ExecutionDefaults.EnabledCustomTools}, workspace.SettingsFile, "/execution_defaults/enabled_custom_tools")
 	for _, s := range p.steps {
-		if s.config != nil && len(s.config.SelectedServers)+len(s.config.SelectedTools) > 0 {
-			check(agent.Selection{Servers: s.config.SelectedServers, Tools: s.config.SelectedTools}, p.configFile, s.configPointer)
+		if s.config == nil {
+			continue
+		}
+		own := agent.Selection{Servers: s.config.SelectedServers, Tools: s.config.SelectedTools, Custom: s.config.EnabledCustomTools}
+		if len(own.Servers)+len(own.Tools)+len(own.Custom) > 0 {
+			check(own, p.configFile, s.configPointer)
 		}
 	}
 	return ds
@@ -67,7 +60,7 @@ func (s *sessions) shared(ctx context.Context, ts agent.Toolset, scope agent.Sco
 	}
 	session, err := ts.Open(ctx, scope)
 	if err != nil {
-		return nil, fmt.Errorf("server %s: %w", ts.Name(), err)
+		return nil, err
 	}
 	if s.open == nil {
 		s.open = map[string]agent.ToolSession{}
@@ -81,68 +74,168 @@ func (s *sessions) shared(ctx context.Context, ts agent.Toolset, scope agent.Sco
 func (s *sessions) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	err := closeAll(s.list)
+	s.open, s.list = nil, nil
+	return err
+}
+
+func closeAll(opened []agent.ToolSession) error {
 	var errs []error
-	for _, session := range slices.Backward(s.list) {
+	for _, session := range slices.Backward(opened) {
 		errs = append(errs, session.Close())
 	}
-	s.open, s.list = nil, nil
 	return errors.Join(errs...)
 }
 
-// tools opens what the step selects and returns its tools, and what closes the
-// sessions that are the step's alone.
-func (sc *StepContext) tools(ctx context.Context) (tools []agent.Tool, done func() error, err error) {
-	var own []agent.ToolSession
-	done = func() error {
-		var errs []error
-		for _, session := range slices.Backward(own) {
-			errs = append(errs, session.Close())
-		}
-		return errors.Join(errs...)
+// stepTools are the tools of one visit, and where they come from.
+type stepTools struct {
+	guard   *workspace.Guard
+	sources []toolSource
+	own     []agent.ToolSession // the visit's alone
+	without []string            // optional servers that are not there
+	guarded bool                // a source was given the guard
+}
+
+// toolSource is an open toolset.
+type toolSource struct {
+	selectedToolset
+	session agent.ToolSession
+}
+
+// selectedToolset is a toolset of the host in the eyes of a selection.
+type selectedToolset struct {
+	toolset   agent.Toolset
+	selection agent.Selection
+	custom    bool
+}
+
+// selected are the toolsets of the host that a selection is of: servers, then
+// categories of custom tools.
+func (c *Controller) selected(s agent.Selection) ([]selectedToolset, error) {
+	servers, err := s.Toolsets(c.config.Toolsets)
+	if err != nil {
+		return nil, err
 	}
+	categories, err := s.Categories(c.config.CustomTools)
+	if err != nil {
+		return nil, err
+	}
+	selected := make([]selectedToolset, 0, len(servers)+len(categories))
+	for _, ts := range servers {
+		selected = append(selected, selectedToolset{ts, s, false})
+	}
+	for _, ts := range categories {
+		selected = append(selected, selectedToolset{ts, s, true})
+	}
+	return selected, nil
+}
+
+func (t *selectedToolset) allows(spec agent.ToolSpec) bool {
+	if t.custom {
+		return t.selection.AllowsCustom(t.toolset, spec)
+	}
+	return t.selection.Allows(t.toolset, spec)
+}
+
+// patterns are what names single tools, of this toolset and others of its kind.
+func (t *selectedToolset) patterns() []string {
+	if t.custom {
+		return t.selection.Custom
+	}
+	return t.selection.Tools
+}
+
+func optional(ts agent.Toolset) bool {
+	o, ok := ts.(agent.Optional)
+	return ok && o.Optional()
+}
+
+// openTools opens what the step selects. A toolset that is optional and not there is
+// left out and noted.
+func (sc *StepContext) openTools(ctx context.Context) (tools *stepTools, err error) {
+	tools = &stepTools{guard: sc.guard()}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, done())
+			err = errors.Join(err, tools.close())
 		}
 	}()
-	selection := sc.run.program.selection(sc.step)
-	toolsets, err := selection.Toolsets(sc.run.ctl.config.Toolsets)
+	selected, err := sc.run.ctl.selected(sc.run.program.selection(sc.step))
 	if err != nil {
-		return nil, done, err
+		return nil, err
 	}
-	for _, ts := range toolsets {
-		session, mine, err := sc.session(ctx, ts)
-		if err != nil {
-			return nil, done, err
+	for _, ts := range selected {
+		if err := tools.add(ctx, sc, ts); err != nil {
+			return nil, err
 		}
-		if mine {
-			own = append(own, session)
-		}
-		offered, err := session.Tools(ctx)
+	}
+	return tools, nil
+}
+
+func (t *stepTools) add(ctx context.Context, sc *StepContext, selected selectedToolset) error {
+	ts := selected.toolset
+	session, err := t.session(ctx, sc, ts)
+	if err == nil && optional(ts) {
+		_, err = session.Tools(ctx)
+	}
+	switch {
+	case err == nil:
+		t.sources = append(t.sources, toolSource{selected, session})
+		return nil
+	case optional(ts) && ctx.Err() == nil:
+		sc.Logger().Warn("an optional server is not there; the step goes on without it", "server", ts.Name(), "error", err)
+		t.without = append(t.without, ts.Name())
+		return nil
+	}
+	return fmt.Errorf("server %s: %w", ts.Name(), err)
+}
+
+func (t *stepTools) session(ctx context.Context, sc *StepContext, ts agent.Toolset) (agent.ToolSession, error) {
+	scope := agent.Scope{Workspace: sc.run.ws, RunID: sc.run.id, RunFolder: sc.run.folder}
+	if sharer, ok := ts.(agent.Sharer); ok && sharer.Sharing() != agent.SharePerStep {
+		// A run is of one group.
+		return sc.run.sessions.shared(ctx, ts, scope)
+	}
+	var err error
+	if scope.WorkDir, err = sc.WorkDir(); err != nil {
+		return nil, err
+	}
+	scope.Step, scope.Guard = sc.step.id, t.guard
+	session, err := ts.Open(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	t.own, t.guarded = append(t.own, session), true
+	return session, nil
+}
+
+// list returns what the step may use now.
+func (t *stepTools) list(ctx context.Context) ([]agent.Tool, error) {
+	var tools []agent.Tool
+	for _, source := range t.sources {
+		offered, err := source.session.Tools(ctx)
 		if err != nil {
-			return nil, done, fmt.Errorf("tools of server %s: %w", ts.Name(), err)
+			return nil, fmt.Errorf("tools of server %s: %w", source.toolset.Name(), err)
 		}
 		for _, tool := range offered {
-			if selection.Allows(ts.Name(), tool.Spec()) {
+			if source.allows(tool.Spec()) {
 				tools = append(tools, tool)
 			}
 		}
 	}
-	return tools, done, nil
+	return tools, nil
 }
 
-func (sc *StepContext) session(ctx context.Context, ts agent.Toolset) (session agent.ToolSession, mine bool, err error) {
-	scope := agent.Scope{Workspace: sc.run.ws, RunID: sc.run.id, RunFolder: sc.run.folder}
-	if sharer, ok := ts.(agent.Sharer); ok && sharer.Sharing() == agent.SharePerRun {
-		session, err = sc.run.sessions.shared(ctx, ts, scope)
-		return session, false, err
+func (t *stepTools) close() error { return closeAll(t.own) }
+
+// hideInSpecs returns tools whose specs hold nothing secret.
+func (c *Controller) hideInSpecs(tools []agent.Tool) []agent.Tool {
+	if c.redactor == nil {
+		return tools
 	}
-	scope.Step = sc.step.id
-	if scope.WorkDir, err = sc.WorkDir(); err != nil {
-		return nil, false, err
+	specs := agent.ToolSpecs(tools)
+	for i := range specs {
+		specs[i].Description = c.redactor.Text(specs[i].Description)
+		specs[i].InputSchema = c.redactor.JSON(specs[i].InputSchema)
 	}
-	if session, err = ts.Open(ctx, scope); err != nil {
-		return nil, false, fmt.Errorf("tools %s: %w", ts.Name(), err)
-	}
-	return session, true, nil
+	return agent.PinTools(specs, tools)
 }

@@ -68,6 +68,9 @@ func (l Layout) Work(key string) string { return l.base + "/work/" + key }
 // the folder of all steps.
 func (l Layout) Execution(step string) string { return join(l.base+"/execution", step) }
 
+// Downloads is the folder of the run that its steps share for what they fetch.
+func (l Layout) Downloads() string { return l.base + "/execution/Downloads" }
+
 // Archived is where the outputs of a step lie after they were replaced for the
 // n-th time in the run, counted from 1 over all steps.
 func (l Layout) Archived(n int, step string) string {
