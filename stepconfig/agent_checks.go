@@ -34,7 +34,9 @@ func (r *reader) agentConfigs(a *AgentConfigs, pointer string) {
 	r.counts(a, pointer)
 	r.nested(a, pointer)
 	r.customTools(a, pointer)
+	r.executionMode(a, pointer)
 	r.learnings(a, pointer)
+	r.readPaths(a, pointer)
 }
 
 func (r *reader) models(a *AgentConfigs, pointer string) {
@@ -70,16 +72,16 @@ func (r *reader) enumerations(a *AgentConfigs, pointer string) {
 	}{
 		{"execution_tier", a.ExecutionTier, []string{"high", "medium", "low"}},
 		{"todo_task_orchestrator_tier", a.TodoTaskOrchestratorTier, []string{"high", "medium", "low"}},
-		{"llm_validation_mode", a.LLMValidationMode, []string{"skip", "auto", "always"}},
+		{"llm_validation_mode", a.LLMValidationMode, []string{ValidationSkip, ValidationAuto, ValidationAlways}},
 		{"learnings_access", a.LearningsAccess, []string{AccessRead, AccessReadWrite, AccessNone}},
 		{"learning_detail_level", a.LearningDetailLevel, []string{"exact", "general", "none"}},
 		{"knowledgebase_access", a.KnowledgebaseAccess, []string{AccessRead, AccessWrite, AccessReadWrite, AccessNone}},
 		{"db_access", a.DBAccess, []string{AccessRead, AccessReadWrite}},
-		{"declared_execution_mode", a.DeclaredExecutionMode, []string{"scripted", "agentic", "learn_code", "code_exec"}},
+		{"declared_execution_mode", a.DeclaredExecutionMode, []string{ModeScripted, ModeAgentic, "learn_code", "code_exec"}},
 		{"coding_agent_tmux_lifecycle", a.CodingAgentTmuxLifecycle, []string{"close_on_completion", "keep_alive"}},
 	} {
 		if field.value != "" && !slices.Contains(field.allowed, field.value) {
-			r.err("stepconfig.value.unknown", pointer+"/"+field.key,
+			r.advise(codeValueUnknown, pointer+"/"+field.key,
 				fmt.Sprintf("unknown value %q", openjson.Excerpt(field.value, 60)), "use one of "+strings.Join(field.allowed, ", "))
 		}
 	}
@@ -98,8 +100,8 @@ func (r *reader) counts(a *AgentConfigs, pointer string) {
 		{"learn_code_max_fix_iterations", a.LearnCodeMaxFixIterations, 0},
 	} {
 		if field.value != nil && *field.value < field.least {
-			r.err("stepconfig.value.range", pointer+"/"+field.key,
-				fmt.Sprintf("is %d, must be at least %d", *field.value, field.least), "leave it out for the default")
+			r.report(codeValueRange, pointer+"/"+field.key,
+				fmt.Sprintf("is %d, must be at least %d", *field.value, field.least))
 		}
 	}
 }
@@ -108,7 +110,7 @@ func (r *reader) nested(a *AgentConfigs, pointer string) {
 	for i := range a.PrerequisiteRules {
 		rule, at := &a.PrerequisiteRules[i], pointer+"/prerequisite_rules/"+strconv.Itoa(i)
 		if r.faults(&rule.rest, at, rule) && rule.DependsOnStep == "" {
-			r.err("stepconfig.prerequisite.step.missing", at, "the rule names no step", "set depends_on_step to the id of an earlier step")
+			r.report(codePrerequisiteStep, at, "the rule names no step")
 		}
 	}
 	if a.DriftReview == nil {
@@ -127,10 +129,9 @@ func (r *reader) customTools(a *AgentConfigs, pointer string) {
 	if a.EnabledCustomToolCategories != nil {
 		at := pointer + "/enabled_custom_tool_categories"
 		if a.EnabledCustomTools != nil {
-			r.notice("stepconfig.custom_tools.legacy", at, "legacy categories have no effect beside enabled_custom_tools", "remove them")
+			r.advise(codeCustomToolsLegacy, at, "legacy categories have no effect beside enabled_custom_tools", "remove them")
 		} else {
-			r.notice("stepconfig.custom_tools.legacy", at, "legacy categories are read as enabled_custom_tools",
-				"they are written in the new form, as category:*, when the file is next saved")
+			r.report(codeCustomToolsLegacy, at, "legacy categories are read as enabled_custom_tools")
 			a.EnabledCustomTools = make([]string, 0, len(a.EnabledCustomToolCategories))
 			for _, category := range a.EnabledCustomToolCategories {
 				a.EnabledCustomTools = append(a.EnabledCustomTools, category+":*")
@@ -141,8 +142,8 @@ func (r *reader) customTools(a *AgentConfigs, pointer string) {
 	for i, tool := range a.EnabledCustomTools {
 		category, name, ok := strings.Cut(tool, ":")
 		if !ok || category == "" || name == "" {
-			r.notice("stepconfig.custom_tool.format", pointer+"/enabled_custom_tools/"+strconv.Itoa(i),
-				fmt.Sprintf("%q is not of the form category:tool and enables nothing", openjson.Excerpt(tool, 60)), "write category:tool or category:*")
+			r.report(codeCustomToolFormat, pointer+"/enabled_custom_tools/"+strconv.Itoa(i),
+				fmt.Sprintf("%q is not of the form category:tool and enables nothing", openjson.Excerpt(tool, 60)))
 		}
 	}
 }
@@ -153,26 +154,40 @@ func (r *reader) learnings(a *AgentConfigs, pointer string) {
 	objective := strings.TrimSpace(a.LearningObjective)
 	switch {
 	case a.LearningsAccess == "" && objective != "" && a.rest.Kept("learnings_access") == nil:
-		r.notice("stepconfig.learnings_access.legacy", pointer+"/learning_objective",
-			"an objective without learnings_access is read as learnings_access: read-write", "set learnings_access")
+		r.report(codeLearningsLegacy, pointer+"/learning_objective",
+			"an objective without learnings_access is read as learnings_access: read-write")
 		a.LearningsAccess = AccessReadWrite
 	case a.LearningsAccess == AccessReadWrite && objective == "":
-		r.err("stepconfig.learning_objective.missing", pointer+"/learning_objective",
-			"learnings_access: read-write needs a learning_objective", "say what the step should record, or set learnings_access to read")
+		r.report(codeLearningObjective, pointer+"/learning_objective",
+			"learnings_access: read-write needs a learning_objective")
 	}
 	writes := a.KnowledgebaseAccess == AccessWrite || a.KnowledgebaseAccess == AccessReadWrite
 	if writes && strings.TrimSpace(a.KnowledgebaseContribution) == "" {
-		r.err("stepconfig.knowledgebase_contribution.missing", pointer+"/knowledgebase_contribution",
-			"writing to the knowledge base needs a knowledgebase_contribution", "say what the step contributes, or set knowledgebase_access to read")
+		r.report(codeContribution, pointer+"/knowledgebase_contribution",
+			"writing to the knowledge base needs a knowledgebase_contribution")
 	}
+}
+
+func (r *reader) readPaths(a *AgentConfigs, pointer string) {
 	for i, name := range a.AdditionalReadPaths {
 		if !safePath(name) {
-			r.err("stepconfig.read_path.outside", pointer+"/additional_read_paths/"+strconv.Itoa(i),
-				fmt.Sprintf("%q is not a path inside the workspace", openjson.Excerpt(name, 100)), "write a relative path without ..")
+			r.report(codeReadPathOutside, pointer+"/additional_read_paths/"+strconv.Itoa(i),
+				fmt.Sprintf("%q is not a path inside the workspace", openjson.Excerpt(name, 100)))
 		}
 	}
 }
 
+// executionMode migrates the names of older formats.
+func (r *reader) executionMode(a *AgentConfigs, pointer string) {
+	present := map[string]string{"learn_code": ModeScripted, "code_exec": ModeAgentic}[a.DeclaredExecutionMode]
+	if present == "" {
+		return
+	}
+	r.report(codeExecutionModeLegacy, pointer+"/declared_execution_mode",
+		fmt.Sprintf("%q is the legacy name of %q", a.DeclaredExecutionMode, present))
+	a.DeclaredExecutionMode = present
+}
+
 func safePath(name string) bool {
-	return name != "" && !strings.HasPrefix(name, "/") && !slices.Contains(strings.Split(name, "/"), "..")
+	return name != "" && !strings.HasPrefix(name, "/") && !strings.ContainsAny(name, "\\\x00") && !slices.Contains(strings.Split(name, "/"), "..")
 }

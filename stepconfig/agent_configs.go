@@ -54,7 +54,7 @@ type AgentConfigs struct {
 	DBAccess                  string `json:"db_access,omitempty"` // read or read-write (default)
 
 	// How the step is carried out.
-	DeclaredExecutionMode       string `json:"declared_execution_mode,omitempty"` // scripted or agentic; legacy learn_code, code_exec
+	DeclaredExecutionMode       string `json:"declared_execution_mode,omitempty"` // scripted or agentic (default)
 	DeclaredExecutionModeReason string `json:"declared_execution_mode_reason,omitempty"`
 	UseCodeExecutionMode        *bool  `json:"use_code_execution_mode,omitempty"`
 	LearnCodeMaxFixIterations   *int   `json:"learn_code_max_fix_iterations,omitempty"`
@@ -92,6 +92,20 @@ const (
 	AccessRead      = "read"
 	AccessWrite     = "write"
 	AccessReadWrite = "read-write"
+)
+
+// The values of DeclaredExecutionMode. [Parse] migrates the legacy names learn_code and
+// code_exec.
+const (
+	ModeAgentic  = "agentic"
+	ModeScripted = "scripted"
+)
+
+// The values of LLMValidationMode.
+const (
+	ValidationSkip   = "skip"
+	ValidationAuto   = "auto"
+	ValidationAlways = "always"
 )
 
 // NoServers is the entry of SelectedServers that stands for no server at all.

@@ -12,7 +12,9 @@ type File struct {
 	// the later entry counts; see [File.Step].
 	Steps []StepConfig `json:"steps,omitempty"`
 
-	rest openjson.Members
+	name   string // where it was read
+	legacy bool   // it was a bare list
+	rest   openjson.Members
 }
 
 // StepConfig is the configuration of one step.

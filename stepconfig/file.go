@@ -5,33 +5,75 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
+	"strconv"
 
 	"github.com/treadle-dev/treadle/workspace"
 )
 
-// Load reads the configuration of a run: the run's own file where it exists, used
-// whole, else the default one. An empty run means the default file. The run is a
-// folder below runs, such as iteration-1. Without any file the result is a file
-// without steps. The error is the storage's; faults in the file are diagnostics,
-// and the file is nil when nothing could be read from it.
+// Load reads the configuration of a run, found as [Read] does. Without any file the
+// result is a file without steps. The error is the storage's; faults in the file are
+// diagnostics, and the file is nil when nothing could be read from it.
 func Load(ctx context.Context, st workspace.Storage, run string) (*File, workspace.Diagnostics, error) {
+	name, data, err := Read(ctx, st, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	if data == nil {
+		return &File{}, nil, nil
+	}
+	file, found := Parse(name, data)
+	return file, found, nil
+}
+
+// Read finds the configuration of a run and says which file it is: the run's own file
+// where it exists, used whole, else the default one. An empty run means the default
+// file. The run is a folder below runs, such as iteration-1. Without any file the name
+// is the default one and the content is nil; that of an empty file is not.
+func Read(ctx context.Context, st workspace.Storage, run string) (name string, data []byte, err error) {
 	names := []string{workspace.StepConfigFile}
 	if run != "" {
 		names = []string{workspace.RunLayout(run).StepConfig(), workspace.StepConfigFile}
 	}
 	for _, name := range names {
-		data, err := st.ReadFile(ctx, name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		data, err := readIfExists(ctx, st, name)
+		if err != nil || data != nil {
+			return name, data, err
 		}
-		if err != nil {
-			return nil, nil, err
-		}
-		file, found := Parse(name, data)
-		return file, found, nil
 	}
-	return &File{}, nil, nil
+	return workspace.StepConfigFile, nil, nil
+}
+
+// readIfExists returns nil for a file that does not exist.
+func readIfExists(ctx context.Context, st workspace.Storage, name string) ([]byte, error) {
+	data, err := st.ReadFile(ctx, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	case data == nil:
+		return []byte{}, nil
+	}
+	return data, nil
+}
+
+// Name is the name under which the file was parsed; empty when there was no file.
+func (f *File) Name() string {
+	if f == nil {
+		return ""
+	}
+	return f.name
+}
+
+// Pointer is the JSON pointer of the i-th of Steps in the file as it was read, which
+// differs between the present form and the legacy list.
+func (f *File) Pointer(i int) string {
+	if f != nil && f.legacy {
+		return "/" + strconv.Itoa(i)
+	}
+	return "/steps/" + strconv.Itoa(i)
 }
 
 // Step returns the configuration of a step, or nil. Where the id stands more than
@@ -48,8 +90,9 @@ func (f *File) Step(id string) *StepConfig {
 	return nil
 }
 
-// Encode writes the file in its present form, an object with a list of steps,
-// indented by two spaces.
+// Encode is the text of the file in its present form, an object with a list of steps,
+// indented by two spaces. It checks nothing: what is wrong with the file stays so. To
+// change a file that is stored, use [Update].
 func (f *File) Encode() ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)

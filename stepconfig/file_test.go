@@ -46,6 +46,32 @@ func TestABrokenFileOfARunIsNotReplacedByTheDefault(t *testing.T) {
 	assert.Equal(t, "runs/iteration-1/planning/step_config.json", found[0].File)
 }
 
+func TestAFileSaysWhereItWasReadAndWhereItsEntriesStand(t *testing.T) {
+	t.Parallel()
+	file, _ := stepconfig.Parse("planning/step_config.json", []byte(`{"steps":[{"id":"a"},{"id":"b"}]}`))
+	assert.Equal(t, "planning/step_config.json", file.Name())
+	assert.Equal(t, "/steps/1", file.Pointer(1))
+	file, _ = stepconfig.Parse("f", []byte(`[{"id":"a"},{"id":"b"}]`))
+	assert.Equal(t, "/1", file.Pointer(1))
+	assert.Empty(t, (*stepconfig.File)(nil).Name())
+}
+
+func TestAnEmptyFileIsNotAMissingOne(t *testing.T) {
+	t.Parallel()
+	st := workspace.NewMem()
+	name, data, err := stepconfig.Read(t.Context(), st, "")
+	require.NoError(t, err)
+	assert.Equal(t, workspace.StepConfigFile, name)
+	assert.Nil(t, data)
+	require.NoError(t, st.WriteFile(t.Context(), workspace.StepConfigFile, nil, workspace.Lazy))
+	_, data, err = stepconfig.Read(t.Context(), st, "")
+	require.NoError(t, err)
+	assert.NotNil(t, data)
+	_, found, err := stepconfig.Load(t.Context(), st, "")
+	require.NoError(t, err)
+	assert.True(t, found.HasErrors())
+}
+
 func TestAStorageThatDoesNotWorkIsAnError(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("disk on fire")

@@ -16,8 +16,8 @@ import (
 // the diagnostics, which hold every fault at once.
 //
 // The file is nil only when the content is not JSON or has the wrong shape as a
-// whole. Duplicate ids are an error that names them, yet the file is still usable
-// to look at: the last entry counts.
+// whole. Duplicate ids are repaired with a notice: the last entry counts. [Codes]
+// lists what may be found.
 func Parse(file string, data []byte) (*File, workspace.Diagnostics) {
 	r := &reader{file: file}
 	parsed := r.read(data)
@@ -29,38 +29,38 @@ type reader struct {
 	found workspace.Diagnostics
 }
 
-func (r *reader) err(code, pointer, message, hint string) {
-	r.add(workspace.SeverityError, code, pointer, message, hint)
+// report adds a diagnostic; severity and hint are those of the code's row.
+func (r *reader) report(code, pointer, message string) {
+	r.advise(code, pointer, message, "")
 }
 
-func (r *reader) notice(code, pointer, message, hint string) {
-	r.add(workspace.SeverityNotice, code, pointer, message, hint)
-}
-
-func (r *reader) add(severity workspace.Severity, code, pointer, message, hint string) {
-	r.found = append(r.found, workspace.Diagnostic{
-		Code: code, Severity: severity, File: r.file, Pointer: pointer, Message: message, Hint: hint,
-	})
+// advise is report with a hint of its own.
+func (r *reader) advise(code, pointer, message, hint string) {
+	d := row(code)
+	d.File, d.Pointer, d.Message = r.file, pointer, message
+	if hint != "" {
+		d.Hint = hint
+	}
+	r.found = append(r.found, d)
 }
 
 func (r *reader) read(data []byte) *File {
 	if !json.Valid(data) {
-		r.err("stepconfig.json.invalid", "", "is not valid JSON: "+syntaxProblem(data), "correct the file; nothing was read from it")
+		r.report(codeJSONInvalid, "", "is not valid JSON: "+syntaxProblem(data))
 		return nil
 	}
-	parsed, prefix := &File{}, "/steps"
+	parsed, prefix := &File{name: r.file}, "/steps"
 	switch trimmed := bytes.TrimSpace(data); trimmed[0] {
 	case '[':
-		r.notice("stepconfig.format.legacy", "", "the file is a bare list, the legacy form",
-			`it is written as {"steps": [...]} when it is next saved`)
+		r.report(codeFormatLegacy, "", "the file is a bare list, the legacy form")
 		if err := json.Unmarshal(trimmed, &parsed.Steps); err != nil {
-			r.err("stepconfig.json.invalid", "", err.Error(), "")
+			r.report(codeJSONInvalid, "", err.Error())
 			return nil
 		}
-		prefix = ""
+		prefix, parsed.legacy = "", true
 	default:
 		if err := json.Unmarshal(trimmed, parsed); err != nil || parsed.rest.Whole() != nil {
-			r.err("stepconfig.format.invalid", "", "must be an object with a list steps, is "+openjson.KindOf(trimmed), `write {"steps": [...]}`)
+			r.report(codeFormatInvalid, "", "must be an object with a list steps, is "+openjson.KindOf(trimmed))
 			return nil
 		}
 		r.root(parsed)
@@ -72,7 +72,7 @@ func (r *reader) read(data []byte) *File {
 func (r *reader) root(parsed *File) {
 	r.faults(&parsed.rest, "", parsed)
 	if parsed.Steps == nil && parsed.rest.Kept("steps") == nil {
-		r.err("stepconfig.steps.missing", "", "the file has no list steps", `write {"steps": []} for no configuration`)
+		r.report(codeStepsMissing, "", "the file has no list steps")
 	}
 }
 
@@ -93,13 +93,13 @@ func (r *reader) steps(steps []StepConfig, prefix string) {
 func (r *reader) id(step *StepConfig, index int, pointer string, first map[string]int) {
 	if strings.TrimSpace(step.ID) == "" {
 		if step.rest.Kept("id") == nil { // else its type has been reported
-			r.err("stepconfig.id.missing", pointer+"/id", "the entry has no id", "give the id of a step of the plan")
+			r.report(codeIDMissing, pointer+"/id", "the entry has no id")
 		}
 		return
 	}
 	if earlier, ok := first[step.ID]; ok {
-		r.err("stepconfig.id.duplicate", pointer+"/id",
-			fmt.Sprintf("id %q stands at entry %d already; the last entry counts", step.ID, earlier+1), "merge the entries into one")
+		r.report(codeIDDuplicate, pointer+"/id",
+			fmt.Sprintf("id %q stands at entry %d already; the last entry counts", step.ID, earlier+1))
 		return
 	}
 	first[step.ID] = index
@@ -114,11 +114,11 @@ func (r *reader) faults(m *openjson.Members, pointer string, owner any) bool {
 		}
 		switch f.Kind {
 		case openjson.WrongType:
-			r.err("stepconfig.field.type", at, fmt.Sprintf("must be %s, is %s", f.Wants, f.Found), "")
+			r.report(codeFieldType, at, fmt.Sprintf("must be %s, is %s", f.Wants, f.Found))
 		case openjson.UnknownKey:
 			r.unknown(f.Key, at, owner)
 		case openjson.DuplicateKey:
-			r.notice("stepconfig.key.duplicate", at, fmt.Sprintf("key %q is given more than once, the last one counts", f.Key), "keep one of them")
+			r.report(codeKeyDuplicate, at, fmt.Sprintf("key %q is given more than once, the last one counts", f.Key))
 		}
 	}
 	return m.Whole() == nil
@@ -127,11 +127,11 @@ func (r *reader) faults(m *openjson.Members, pointer string, owner any) bool {
 func (r *reader) unknown(key, pointer string, owner any) {
 	if advice, retired := retiredKeys()[key]; retired {
 		if _, ok := owner.(*AgentConfigs); ok {
-			r.notice("stepconfig.key.retired", pointer, fmt.Sprintf("key %q is retired and has no effect", key), advice)
+			r.advise(codeKeyRetired, pointer, fmt.Sprintf("key %q is retired and has no effect", key), advice)
 			return
 		}
 	}
-	r.notice("stepconfig.key.unknown", pointer, fmt.Sprintf("unknown key %q is kept and has no effect", key), "")
+	r.report(codeKeyUnknown, pointer, fmt.Sprintf("unknown key %q is kept and has no effect", key))
 }
 
 // syntaxProblem says where a text stops being JSON.

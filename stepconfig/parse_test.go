@@ -71,6 +71,8 @@ func TestEveryFaultOfAFileIsNamedWithItsPlace(t *testing.T) {
 		{`{"steps":[{"id":"a","agent_configs":null,"validation_schema":null}]}`, nil},
 		{`{"steps":[{"id":"a","agent_configs":[]}]}`, []string{"error field.type " + c}},
 		{oneStep(`{"execution_max_turns":"10"}`), []string{"error field.type " + c + "/execution_max_turns"}},
+		{oneStep(`{"learn_code_max_fix_iterations":-0}`), []string{"error field.type " + c + "/learn_code_max_fix_iterations"}},
+		{oneStep(`{"selected_tools":["a:b",null]}`), []string{"error field.type " + c + "/selected_tools"}},
 		{oneStep(`{"execution_max_turns":0}`), []string{"error value.range " + c + "/execution_max_turns"}},
 		{oneStep(`{"selected_servers":"x"}`), []string{"error field.type " + c + "/selected_servers"}},
 		{oneStep(`{"llm_validation_mode":"often"}`), []string{"error value.unknown " + c + "/llm_validation_mode"}},
@@ -78,11 +80,14 @@ func TestEveryFaultOfAFileIsNamedWithItsPlace(t *testing.T) {
 		{oneStep(`{"execution_llm":{"fallbacks":[{"modelid":"m"}]}}`), []string{"notice key.unknown " + c + "/execution_llm/fallbacks/0/modelid"}},
 		{oneStep(`{"enabled_custom_tools":["tool"]}`), []string{"notice custom_tool.format " + c + "/enabled_custom_tools/0"}},
 		{oneStep(`{"enabled_custom_tool_categories":["human_tools"]}`), []string{"notice custom_tools.legacy " + c + "/enabled_custom_tool_categories"}},
+		{oneStep(`{"declared_execution_mode":"learn_code"}`), []string{"notice execution_mode.legacy " + c + "/declared_execution_mode"}},
+		{oneStep(`{"declared_execution_mode":"fast"}`), []string{"error value.unknown " + c + "/declared_execution_mode"}},
 		{oneStep(`{"learnings_access":"read-write"}`), []string{"error learning_objective.missing " + c + "/learning_objective"}},
 		{oneStep(`{"learning_objective":"o"}`), []string{"notice learnings_access.legacy " + c + "/learning_objective"}},
 		{oneStep(`{"knowledgebase_access":"write"}`), []string{"error knowledgebase_contribution.missing " + c + "/knowledgebase_contribution"}},
 		{oneStep(`{"prerequisite_rules":[{"description":"d"}]}`), []string{"error prerequisite.step.missing " + c + "/prerequisite_rules/0"}},
 		{oneStep(`{"additional_read_paths":["docs","../x","/etc"]}`), []string{"error read_path.outside " + c + "/additional_read_paths/1", "error read_path.outside " + c + "/additional_read_paths/2"}},
+		{oneStep(`{"additional_read_paths":["a\\..\\b"]}`), []string{"error read_path.outside " + c + "/additional_read_paths/0"}},
 		{oneStep(`{"lock_code":true,"lock_code":false}`), []string{"notice key.duplicate " + c + "/lock_code"}},
 	} {
 		t.Run(tc.text, func(t *testing.T) {
@@ -111,7 +116,7 @@ func TestTheFixturesAreReadAsExpected(t *testing.T) {
 			"notice custom_tool.format /steps/0/agent_configs/enabled_custom_tools/0",
 		}},
 		{"gen-b/learning_locks.step_config.json", nil},
-		{"gen-b/duplicate_ids.step_config.json", []string{"error id.duplicate /steps/1/id"}},
+		{"gen-b/duplicate_ids.step_config.json", []string{"notice id.duplicate /steps/1/id"}},
 		{"gen-b/empty_id.step_config.json", []string{"error id.missing /steps/0/id"}},
 		{"gen-b/prerequisites.step_config.json", nil},
 		{"gen-c/planning/drift_reviewed.step_config.json", nil},
@@ -131,6 +136,34 @@ func TestTheFixturesAreReadAsExpected(t *testing.T) {
 	}
 }
 
+func TestAFixtureThatIsEditedLosesNothing(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"gen-a/planning/step_config.json", "gen-b/learning_locks.step_config.json", "gen-b/prerequisites.step_config.json",
+		"gen-c/planning/drift_reviewed.step_config.json", "gen-c/planning/db_rule.step_config.json", "gen-d/relay/planning/step_config.json",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := fixture(t, "agentworks/"+name)
+			file, _ := stepconfig.Parse("f", data)
+			for i := range file.Steps {
+				editor, err := stepconfig.NewEditor("f", data)
+				require.NoError(t, err)
+				require.NoError(t, editor.Set(file.Steps[i].ID, "/x-edited", json.RawMessage(`1.0`)))
+				edited, changes, err := editor.Result()
+				require.NoError(t, err)
+				assert.Len(t, changes, 1, "nothing else changes, no lock and no retired key")
+				editor, err = stepconfig.NewEditor("f", edited)
+				require.NoError(t, err)
+				require.NoError(t, editor.Unset(file.Steps[i].ID, "/x-edited"))
+				back, _, err := editor.Result()
+				require.NoError(t, err)
+				assert.Equal(t, strings.TrimSpace(string(data)), strings.TrimSpace(string(back)), "two spaces a level, as it was")
+			}
+		})
+	}
+}
+
 func TestALockNarrowsTheAccessToLearningsAndNeverWidensIt(t *testing.T) {
 	t.Parallel()
 	file, _ := stepconfig.Parse("f", fixture(t, "agentworks/gen-b/learning_locks.step_config.json"))
@@ -144,7 +177,8 @@ func TestALockNarrowsTheAccessToLearningsAndNeverWidensIt(t *testing.T) {
 func TestTheLastEntryOfADuplicateIDCounts(t *testing.T) {
 	t.Parallel()
 	file, found := stepconfig.Parse("f", []byte(`{"steps":[{"id":"a","title":"first"},{"id":"b"},{"id":"a","title":"last"}]}`))
-	require.Error(t, found.Err())
+	require.NoError(t, found.Err())
+	assert.Equal(t, []string{"notice id.duplicate /steps/2/id"}, codes(found))
 	assert.Equal(t, "last", file.Step("a").Title)
 	assert.Nil(t, file.Step("c"))
 	assert.Nil(t, file.Step(""))
@@ -188,6 +222,7 @@ func TestWhatIsNotUnderstoodComesBackAsItWas(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		`{"z":1,"steps":[{"x":null,"id":"","title":"","agent_configs":null,"validation_schema":null}],"a":"<&>"}`,
+		oneStep(`{"selected_servers":["a",null],"learn_code_max_fix_iterations":-0,"execution_llm":{"fallbacks":[null]}}`),
 		`{"steps":null}`, `{"steps":{"a":1}}`, `{"steps":[7,null,"x"]}`,
 		oneStep(`{"execution_llm":{"options":{"n":1e5},"fallbacks":[],"new":1},"execution_max_turns":"many","successful_runs":{"agentic":3},"drift_review":{"checks":[{"y":1}]}}`),
 	} {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -183,18 +184,33 @@ type field struct {
 	value reflect.Value
 }
 
-var errNotANumber = errors.New("not a number")
+var errInexact = errors.New("the field cannot hold this value as it is")
 
 // set decodes one value; null leaves the field as it is. It is stricter than
-// encoding/json in one place: a quoted number is no number.
+// encoding/json where that would take something else than what is written: a quoted
+// number is no number, null is no text of a list, and -0 is no whole number.
 func (f field) set(raw json.RawMessage) error {
 	if KindOf(raw) == "null" {
 		return nil
 	}
 	if f.value.Type() == reflect.TypeFor[json.Number]() && KindOf(raw) == "a string" {
-		return errNotANumber
+		return errInexact
 	}
-	return json.Unmarshal(raw, f.value.Addr().Interface())
+	if err := json.Unmarshal(raw, f.value.Addr().Interface()); err != nil {
+		return err
+	}
+	switch into := f.value.Interface().(type) {
+	case []string:
+		var elements []*string
+		if err := json.Unmarshal(raw, &elements); err != nil || slices.Contains(elements, nil) {
+			return errInexact
+		}
+	case *int:
+		if *into == 0 && raw[0] == '-' {
+			return errInexact
+		}
+	}
+	return nil
 }
 
 // fieldsOf lists the fields with a JSON tag of the struct that ptr points to.
