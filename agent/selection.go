@@ -109,8 +109,13 @@ func (s Selection) Categories(all []Toolset) ([]Toolset, error) {
 
 // AllowsCustom reports whether a tool of a category is selected.
 func (s Selection) AllowsCustom(category Toolset, spec ToolSpec) bool {
-	matched, _ := match(s.Custom, category, spec)
-	return matched
+	return slices.ContainsFunc(s.Custom, func(pattern string) bool {
+		if _, tool, _ := strings.Cut(pattern, ":"); tool == "" {
+			return false // a category alone names no tool
+		}
+		matched, _ := match([]string{pattern}, category, spec)
+		return matched
+	})
 }
 
 // match reports whether patterns name a tool of a toolset, and whether they name

@@ -103,7 +103,7 @@ func TestCustomToolsAreThereOnlyWhenNamed(t *testing.T) {
 		"absent is none":            {nil, []string{}, false, false},
 		"empty is none":             {[]string{}, []string{}, false, false},
 		"a whole category":          {[]string{"workspace_advanced:*"}, []string{"workspace_advanced"}, true, true},
-		"a category alone":          {[]string{"workspace_advanced"}, []string{"workspace_advanced"}, true, true},
+		"a category alone":          {[]string{"workspace_advanced"}, []string{"workspace_advanced"}, false, false},
 		"one tool":                  {[]string{"workspace_advanced:execute_shell_command"}, []string{"workspace_advanced"}, true, false},
 		"by its alias":              {[]string{"workspace_tools:diff-patch-workspace-file"}, []string{"workspace_advanced"}, false, true},
 		"another category":          {[]string{"human_tools:*"}, []string{"human_tools"}, false, false},

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
-	"slices"
-	"strings"
-	"syscall"
+	"time"
 
 	"github.com/treadle-dev/treadle/workspace"
 )
+
+// MaxDuration is how long the checks of one schema may take together. What is left
+// then is one failed check.
+const MaxDuration = time.Minute
 
 // Checker is a compiled [Schema]. A nil checker passes everything. It is safe for
 // concurrent use.
@@ -20,114 +21,127 @@ import (
 // folder of the workflow (knowledgebase, planning, variables, learnings, memory,
 // output, evaluation, runs, logs, db, soul): then it is looked up at the root of
 // the workspace. Only db/ is tried in the folder of the step as well, after the
-// root.
+// root. In the folder of the step a symbolic link is no file: what a step produces
+// is moved away from where the link points to.
 type Checker struct {
 	files    []*fileCheck
+	db       []*dbCheck
 	warnings []string
 	refused  error
 }
 
-type fileCheck struct {
-	label    string // as the author wrote it
-	name     string // cleaned
-	required bool
-	checks   []*jsonCheck
-}
+// NeedsDatabase reports whether the schema has checks of the database, so that a
+// host can refuse to start what it could not check.
+func (c *Checker) NeedsDatabase() bool { return c != nil && len(c.db) > 0 }
 
-// Check looks at the files and reports. The step's folder is a name in the
-// storage, such as a visit's work folder. A check that fails is in the report;
-// the error is for a storage that does not work, for a context that is done, and
-// for a schema that did not compile.
-func (c *Checker) Check(ctx context.Context, st workspace.Storage, stepDir string) (*Report, error) {
+// Check looks at the files and the database, and reports. The step's folder is a
+// name in the storage, such as a visit's work folder. The database may be nil for a
+// schema that does not need it; for one that does, the error is [ErrNoDatabase].
+//
+// A check that fails is in the report; the error is for a storage or a database that
+// does not work, for a context that is done, and for a schema that did not compile.
+func (c *Checker) Check(ctx context.Context, st workspace.Storage, stepDir string, db Database) (*Report, error) {
 	report := newReport()
-	if c == nil {
+	switch {
+	case c == nil:
 		return report.close(), nil
-	}
-	if c.refused != nil {
+	case c.refused != nil:
 		return nil, fmt.Errorf("validation schema is invalid: %w", c.refused)
+	case c.NeedsDatabase() && db == nil:
+		return nil, ErrNoDatabase
 	}
 	report.Summary.SchemaWarnings = append(report.Summary.SchemaWarnings, c.warnings...)
-	for _, f := range c.files {
-		result, err := f.run(ctx, st, stepDir)
-		if err != nil {
-			return nil, fmt.Errorf("validation of %s: %w", f.label, err)
-		}
-		report.FilesChecked = append(report.FilesChecked, result)
+	limited, cancel := context.WithTimeout(ctx, MaxDuration)
+	defer cancel()
+	err := c.run(limited, &visit{st: st, dir: stepDir, db: db, documents: map[string]*reading{}}, report)
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("validation: %w", ctx.Err())
+	case err != nil && limited.Err() != nil:
+		report.unfinished = fmt.Sprintf("the checks took longer than %v and were stopped; the rest is not checked", MaxDuration)
+	case err != nil:
+		return nil, err
 	}
 	return report.close(), nil
 }
 
-func (f *fileCheck) run(ctx context.Context, st workspace.Storage, stepDir string) (FileResult, error) {
-	result := FileResult{FileName: f.label}
-	places := f.places(stepDir)
-	result.ResolvedPath = places.primary
-	found, err := look(ctx, st, places.primary)
-	if err != nil {
-		return result, err
-	}
-	if found.missing() && places.alternate != "" {
-		other, err := look(ctx, st, places.alternate)
-		if err != nil {
-			return result, err
-		}
-		switch {
-		case other.missing():
-		case places.tryAlternate:
-			result.ResolvedPath, found = places.alternate, other
-		default:
-			result.AlternatePath, result.AlternateExists = places.alternate, true
-		}
-	}
-	result.Exists = !found.missing()
-	return result, f.inspect(ctx, st, found, &result)
+// visit is what one run of the checks looks at.
+type visit struct {
+	st  workspace.Storage
+	dir string
+	db  Database
+	// documents are the JSON files that were read: a file that several entries name
+	// is read once, and all see the same content.
+	documents map[string]*reading
 }
 
-// inspect fills the result with the checks of a file that has been looked up.
-func (f *fileCheck) inspect(ctx context.Context, st workspace.Storage, found sighting, result *FileResult) error {
-	fail := func(check CheckType, expected, actual, message string) error {
-		result.add(CheckResult{CheckType: check, Expected: expected, Actual: actual, ErrorMsg: message})
-		return nil
-	}
-	switch {
-	case found.refused != nil:
-		return fail(CheckPath, "a file that can be reached", "not reachable",
-			fmt.Sprintf("%s cannot be reached: %v", f.label, found.refused))
-	case found.missing() && !f.required:
-		result.add(CheckResult{CheckType: CheckMustExist, Passed: true, Expected: "present or absent", Actual: "absent"})
-		return nil
-	case found.missing():
-		return fail(CheckMustExist, "present", "absent", missingFile(result))
-	case !found.info.Mode().IsRegular():
-		return fail(CheckFile, "a file", "not a file", fmt.Sprintf("%s is a folder or a special file, not a file", f.label))
-	}
-	result.add(CheckResult{CheckType: CheckMustExist, Passed: true, Expected: "present", Actual: "present"})
-	if len(f.checks) == 0 {
-		return nil
-	}
-	document, failed, err := readJSON(ctx, st, result.ResolvedPath, found.info.Size())
-	if err != nil {
-		return err
-	}
-	if failed != nil {
-		result.add(*failed)
-		return nil
-	}
-	result.IsJSON = true
-	for _, check := range f.checks {
-		if err := ctx.Err(); err != nil {
-			return err
+func (c *Checker) run(ctx context.Context, v *visit, report *Report) error {
+	sightings := make([]sighting, len(c.files))
+	for i, f := range c.files {
+		result, found, err := f.run(ctx, v)
+		report.FilesChecked = append(report.FilesChecked, result)
+		if err != nil {
+			return fmt.Errorf("validation of %s: %w", f.label, err)
 		}
-		result.add(check.run(document)...)
+		sightings[i] = found
+	}
+	for _, d := range c.db {
+		result, err := d.run(ctx, v.db)
+		report.DBChecked = append(report.DBChecked, result)
+		if err != nil {
+			return fmt.Errorf("validation of database check %q: %w", d.label, err)
+		}
+	}
+	for i := range report.FilesChecked {
+		if err := v.lookAgain(ctx, sightings[i], &report.FilesChecked[i]); err != nil {
+			return fmt.Errorf("validation of %s: %w", c.files[i].label, err)
+		}
 	}
 	return nil
 }
 
-func missingFile(result *FileResult) string {
-	message := fmt.Sprintf("the file is missing; it was expected at %s", result.ResolvedPath)
-	if result.AlternateExists {
-		message += fmt.Sprintf(", but there is one at %s: write it to the expected place", result.AlternatePath)
+// lookAgain fails a file of the step that is no longer what was checked. Files at
+// the root of the workspace belong to others too, who may well write to them.
+func (v *visit) lookAgain(ctx context.Context, before sighting, result *FileResult) error {
+	if before.info == nil || !before.own {
+		return nil
 	}
-	return message
+	after, err := look(ctx, v.st, result.ResolvedPath)
+	if err != nil {
+		return err
+	}
+	if after.info != nil && after.info.Size() == before.info.Size() && after.info.ModTime().Equal(before.info.ModTime()) {
+		return nil
+	}
+	actual := "gone"
+	if after.info != nil {
+		actual = fmt.Sprintf("%d bytes before, %d bytes after", before.info.Size(), after.info.Size())
+	}
+	result.add(CheckResult{
+		CheckType: CheckFile, Expected: "a finished file", Actual: actual,
+		ErrorMsg: "the file changed while it was checked: end what still writes to it",
+	})
+	return nil
+}
+
+// reading is what came of reading a file as JSON: the document, or the check that
+// failed on the way to it.
+type reading struct {
+	document any
+	failed   *CheckResult
+}
+
+// read gives the document of a file.
+func (v *visit) read(ctx context.Context, name string, size int64) (*reading, error) {
+	if known := v.documents[name]; known != nil {
+		return known, nil
+	}
+	document, failed, err := readJSON(ctx, v.st, name, size)
+	if err != nil {
+		return nil, err
+	}
+	v.documents[name] = &reading{document, failed}
+	return v.documents[name], nil
 }
 
 // readJSON gives the document, or the check that failed on the way to it.
@@ -135,7 +149,8 @@ func readJSON(ctx context.Context, st workspace.Storage, name string, size int64
 	tooLarge := func(size int64) *CheckResult {
 		return &CheckResult{
 			CheckType: CheckFileSize, Expected: fmt.Sprintf("at most %d bytes", MaxJSONBytes), Actual: fmt.Sprintf("%d bytes", size),
-			ErrorMsg: "the file is too large for JSON checks; split it, or write a smaller summary file",
+			ErrorMsg: fmt.Sprintf("the file has %d bytes, which is too large for JSON checks (at most %d): split it, or write a smaller summary file",
+				size, MaxJSONBytes),
 		}
 	}
 	if size > MaxJSONBytes {
@@ -143,7 +158,7 @@ func readJSON(ctx context.Context, st workspace.Storage, name string, size int64
 	}
 	data, err := st.ReadFile(ctx, name)
 	switch {
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
+	case err != nil && stepCanCause(ctx, st, name, err):
 		return nil, &CheckResult{
 			CheckType: CheckFileRead, Expected: "a file that can be read", Actual: "not readable",
 			ErrorMsg: fmt.Sprintf("the file cannot be read: %v", err),
@@ -153,7 +168,7 @@ func readJSON(ctx context.Context, st workspace.Storage, name string, size int64
 	case len(data) > MaxJSONBytes:
 		return nil, tooLarge(int64(len(data))), nil
 	}
-	document, err := parseDocument(data)
+	document, err := parseFile(name, data)
 	if err != nil {
 		return nil, &CheckResult{
 			CheckType: CheckJSONParse, Expected: "one JSON value", Actual: "not JSON",
@@ -163,56 +178,12 @@ func readJSON(ctx context.Context, st workspace.Storage, name string, size int64
 	return document, nil, nil
 }
 
-// places are the names in the storage where a file may lie.
-type places struct {
-	primary, alternate string
-	// tryAlternate accepts a file at the alternate place; otherwise a copy there
-	// is only worth a remark.
-	tryAlternate bool
-}
-
-func (f *fileCheck) places(stepDir string) places {
-	inStep := path.Join(stepDir, f.name)
-	first, _, nested := strings.Cut(f.name, "/")
-	switch {
-	case inStep == f.name:
-		return places{primary: f.name}
-	case nested && slices.Contains(rootFolders(), first):
-		return places{primary: f.name, alternate: inStep, tryAlternate: first == workspace.DBDir}
-	default:
-		return places{primary: inStep, alternate: f.name}
+// stepCanCause tells a file that a step has made unreadable, or has replaced by a
+// folder since the first look, from a storage that does not work.
+func stepCanCause(ctx context.Context, st workspace.Storage, name string, err error) bool {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
+		return true
 	}
-}
-
-// rootFolders are the folders whose files a schema names from the root.
-func rootFolders() []string {
-	return []string{
-		workspace.KnowledgebaseDir, "planning", "variables", workspace.LearningsDir, "memory", "output",
-		workspace.EvaluationDir, workspace.RunsDir, "logs", workspace.DBDir, "soul",
-	}
-}
-
-// sighting is what a look at a name has found: a file, nothing, or a name that
-// the storage refuses, such as a symbolic link out of the workspace.
-type sighting struct {
-	info    fs.FileInfo
-	refused error
-}
-
-func (s sighting) missing() bool { return s.info == nil && s.refused == nil }
-
-// look tells the states of a file that a step can cause from a storage that does
-// not work.
-func look(ctx context.Context, st workspace.Storage, name string) (sighting, error) {
-	info, err := st.Stat(ctx, name)
-	switch {
-	case err == nil:
-		return sighting{info: info}, nil
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG):
-		return sighting{}, nil
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrInvalid):
-		return sighting{refused: err}, nil
-	default:
-		return sighting{}, err
-	}
+	now, lookErr := look(ctx, st, name)
+	return lookErr == nil && (now.info == nil || !now.info.Mode().IsRegular())
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/treadle-dev/treadle/internal/openjson"
 	"github.com/treadle-dev/treadle/workspace"
@@ -16,12 +17,12 @@ import (
 // at once. The file and the JSON pointer of the schema in it go into the
 // diagnostics.
 //
-// A nil schema, and one that was decoded from null, gives a nil checker, which
-// passes. A schema with an error gives a
+// A nil schema, one that was decoded from null, and [None] give a nil checker, which
+// passes; whether a step may go without a schema is for the caller to say. A schema with an error gives a
 // checker that refuses to check, so that a caller who overlooks the diagnostics
 // does not pass what nobody has looked at. The schema itself is not changed.
 func (s *Schema) Compile(file, pointer string) (*Checker, workspace.Diagnostics) {
-	if s == nil || openjson.KindOf(s.rest.Whole()) == "null" {
+	if s == nil || s.IsNone() || openjson.KindOf(s.rest.Whole()) == "null" {
 		return nil, nil
 	}
 	c := &compiler{file: file}
@@ -64,7 +65,7 @@ func (c *compiler) faults(m *openjson.Members, pointer string, owner any) bool {
 		}
 		switch f.Kind {
 		case openjson.WrongType:
-			c.err("validation.field.type", at, fmt.Sprintf("must be %s, is %s", f.Wants, f.Found), "")
+			c.err("validation.field.type", at, fmt.Sprintf("must be %s, is %s", f.Wants, f.Found), "write "+f.Wants+", or leave it out")
 		case openjson.UnknownKey:
 			c.notice("validation.key.unknown", at, fmt.Sprintf("unknown key %q checks nothing", f.Key),
 				"known here: "+strings.Join(openjson.Keys(owner), ", "))
@@ -83,7 +84,7 @@ func (c *compiler) schema(s *Schema, pointer string) *Checker {
 	}
 	if len(s.Files) == 0 && len(s.DB) == 0 && !c.found.HasErrors() {
 		c.notice("validation.schema.empty", pointer, "the schema is empty and checks nothing",
-			"list the files that the step must produce, or leave the schema out")
+			`list the files that the step must produce, or say "none" when there is nothing to check`)
 	}
 	if len(s.Files) > MaxFiles {
 		c.err("validation.files.limit", pointer+"/files",
@@ -94,9 +95,7 @@ func (c *compiler) schema(s *Schema, pointer string) *Checker {
 			checker.files = append(checker.files, compiled)
 		}
 	}
-	for i := range s.DB {
-		c.dbCheck(&s.DB[i], pointer+"/db/"+strconv.Itoa(i))
-	}
+	checker.db = c.dbChecks(s.DB, pointer+"/db")
 	return checker
 }
 
@@ -125,10 +124,21 @@ func (c *compiler) fileName(name, pointer string) string {
 		c.err("validation.file_name.absolute", pointer, fmt.Sprintf("the file name %q is absolute", openjson.Excerpt(name, 100)), hint)
 	case slices.Contains(strings.Split(name, "/"), ".."):
 		c.err("validation.file_name.outside", pointer, fmt.Sprintf("the file name %q contains ..", openjson.Excerpt(name, 100)), hint)
-	case clean == ".", strings.ContainsFunc(name, unicode.IsControl):
+	case clean == ".", strings.ContainsFunc(name, unicode.IsControl), !utf8.ValidString(name), slices.ContainsFunc(strings.Split(clean, "/"), notStored):
 		c.err("validation.file_name.invalid", pointer, fmt.Sprintf("%q is no file name", openjson.Excerpt(name, 100)), hint)
+	case strings.Contains(name, `\`):
+		c.err("validation.file_name.invalid", pointer, fmt.Sprintf("the file name %q contains a backslash", openjson.Excerpt(name, 100)),
+			"folders are parted by /")
+	case strings.ContainsAny(name, "*?"):
+		c.notice("validation.file_name.literal", pointer, fmt.Sprintf("the file name %q is taken as it stands: * and ? have no meaning in it", openjson.Excerpt(name, 100)),
+			"name one file; a file that lists the others can be checked with wildcards in JSON paths")
 	}
 	return clean
+}
+
+// notStored reports whether no storage keeps a file or folder of that name.
+func notStored(element string) bool {
+	return len(element) > 255 || strings.HasPrefix(element, ".treadle-tmp-")
 }
 
 func (c *compiler) jsonChecks(checks []JSONCheck, pointer string) []*jsonCheck {
@@ -145,30 +155,16 @@ func (c *compiler) jsonChecks(checks []JSONCheck, pointer string) []*jsonCheck {
 	return compiled
 }
 
-func (c *compiler) dbCheck(d *DBCheck, pointer string) {
-	if !c.faults(&d.rest, pointer, d) {
-		return
-	}
-	c.err("validation.db.unsupported", pointer, "checks of the database are not supported yet",
-		"have the step write what is to be checked into a JSON file, and check that")
-	c.bounds(d.MinRows, d.MaxRows, pointer, "min_rows", "max_rows")
-	if d.MaxRows == nil && len(d.Checks) == 0 && d.MinRows != nil && *d.MinRows == 0 {
-		c.notice("validation.check.vacuous", pointer, "at least 0 rows is always true, so the check can never fail",
-			"set min_rows to 1 or more, or max_rows")
-	}
-	c.jsonChecks(d.Checks, pointer+"/checks")
-}
-
 // bounds reports a pair of counts that cannot hold.
 func (c *compiler) bounds(low, high *int, pointer, lowKey, highKey string) {
 	if low != nil && *low < 0 {
-		c.err("validation.limit.negative", pointer+"/"+lowKey, fmt.Sprintf("%s is %d, which is below 0", lowKey, *low), "")
+		c.err("validation.limit.negative", pointer+"/"+lowKey, fmt.Sprintf("%s is %d, which is below 0", lowKey, *low), "write 0 or more, or leave it out")
 	}
 	if high != nil && *high < 0 {
-		c.err("validation.limit.negative", pointer+"/"+highKey, fmt.Sprintf("%s is %d, which is below 0", highKey, *high), "")
+		c.err("validation.limit.negative", pointer+"/"+highKey, fmt.Sprintf("%s is %d, which is below 0", highKey, *high), "write 0 or more, or leave it out")
 	}
 	if low != nil && high != nil && *low > *high {
 		c.err("validation.limit.contradiction", pointer+"/"+lowKey,
-			fmt.Sprintf("%s %d is above %s %d, so nothing passes", lowKey, *low, highKey, *high), "")
+			fmt.Sprintf("%s %d is above %s %d, so nothing passes", lowKey, *low, highKey, *high), "exchange them, or leave one out")
 	}
 }

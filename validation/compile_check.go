@@ -52,7 +52,7 @@ func (c *compiler) jsonCheck(j *JSONCheck, pointer string) *jsonCheck {
 	c.bounds(j.MinLength, j.MaxLength, pointer, "min_length", "max_length")
 	if check.minValue != nil && check.maxValue != nil && check.minValue.compare(check.maxValue) > 0 {
 		c.err("validation.limit.contradiction", pointer+"/min_value",
-			fmt.Sprintf("min_value %s is above max_value %s, so nothing passes", j.MinValue, j.MaxValue), "")
+			fmt.Sprintf("min_value %s is above max_value %s, so nothing passes", j.MinValue, j.MaxValue), "exchange them, or leave one out")
 	}
 	c.limitsFitType(j, pointer)
 	if j.ConsistencyCheck != nil {
@@ -133,7 +133,7 @@ func (c *compiler) number(text, pointer string) *exactNumber {
 	}
 	n, err := parseNumber(text)
 	if err != nil {
-		c.err("validation.field.type", pointer, fmt.Sprintf("%q is no number", openjson.Excerpt(text, 40)), "")
+		c.err("validation.field.type", pointer, fmt.Sprintf("%q is no number", openjson.Excerpt(text, 40)), "write a JSON number, such as 0.5")
 		return nil
 	}
 	return n
@@ -149,7 +149,7 @@ func (c *compiler) pattern(text, pointer string) *regexp.Regexp {
 			"in JSON a regular expression's backslash is written as two, not four")
 		text = repaired
 	}
-	re, err := regexp.Compile(text)
+	re, err := compilePattern(text)
 	if err != nil {
 		hint := "patterns are Go regular expressions (RE2 syntax)"
 		if strings.Contains(text, "(?=") || strings.Contains(text, "(?!") || strings.Contains(text, "(?<") {
@@ -184,7 +184,7 @@ func unescapeTwice(pattern string) (string, bool) {
 	if !changed {
 		return "", false
 	}
-	if _, err := regexp.Compile(out.String()); err != nil {
+	if _, err := compilePattern(out.String()); err != nil {
 		return "", false
 	}
 	return out.String(), true

@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -14,8 +15,8 @@ type consistency struct {
 
 // against looks up the other side once and returns what a value is expected to be
 // and the complaint about one that is not.
-func (c *consistency) against(document any) (expected string, complaint func(any) string) {
-	other, problem := c.otherSide(document)
+func (c *consistency) against(ctx context.Context, document any) (expected string, complaint func(any) string) {
+	other, problem := c.otherSide(ctx, document)
 	if problem != "" {
 		return fmt.Sprintf("%s with %s", c.kind, c.other.text), func(any) string { return "not comparable, since " + problem }
 	}
@@ -31,8 +32,8 @@ func (c *consistency) against(document any) (expected string, complaint func(any
 
 // otherSide is the value to compare with. For the checks that want an array the
 // matches of a wildcard path are that array.
-func (c *consistency) otherSide(document any) (value any, problem string) {
-	matches, missing, err := c.other.find(document)
+func (c *consistency) otherSide(ctx context.Context, document any) (value any, problem string) {
+	matches, missing, err := c.other.find(ctx, document)
 	switch {
 	case err != nil:
 		return nil, err.Error()
@@ -53,7 +54,8 @@ func (c *consistency) otherSide(document any) (value any, problem string) {
 func (c *consistency) relation(other any) (holds func(value any) bool, words string) {
 	switch c.kind {
 	case consistencyEquals:
-		return func(value any) bool { return equalValues(value, other) }, "equal to"
+		want := canonical(other) // once: there may be many values to compare with a large one
+		return func(value any) bool { return canonical(value) == want }, "equal to"
 	case consistencyGreaterThan:
 		return func(value any) bool { order, ok := compareValues(value, other); return ok && order > 0 }, "greater than"
 	case consistencyLessThan:

@@ -1,12 +1,16 @@
 // Package validation checks what a step has produced against the
-// validation_schema of the step: that files exist, and that the values in JSON
-// files have the right type, length, range and form. No model takes part; the
-// evidence decides.
+// validation_schema of the step: that files exist, that the values in JSON files have
+// the right type, length, range and form, and that queries of the workflow's database
+// give the right rows. No model takes part; the evidence decides.
 //
 // A [Schema] is the plain data of the plan. [Schema.Compile] finds every fault in
 // it at once and gives a [Checker], which may be kept and used any number of
-// times, also concurrently. [Checker.Check] looks at the files and gives a
-// [Report]; [Report.Feedback] is what a model is told about it.
+// times, also concurrently. [Checker.Check] looks at the files and the database and
+// gives a [Report]; [Report.Feedback] is what a model is told about it. The database
+// comes through the port [Database].
+//
+// A step without a schema is not checked. Whether that was meant is said by the schema
+// "none", see [None].
 //
 // # Rules
 //
@@ -21,5 +25,17 @@
 // wildcard, a slice or a filter, the matches together are the array: its limits
 // count them.
 //
-// JSON null is a value: it exists and has none of the value types.
+// JSON null is a value: it exists and has none of the value types. Numbers are
+// compared as they are written, without rounding. Text is compared byte by byte.
+//
+// A file whose name ends in .jsonl or .ndjson is the array of the values on its lines,
+// blank ones left out; an empty one is the empty array. A JSON text that its readers
+// could understand differently does not count as JSON: one with a byte order mark, one
+// that is not UTF-8, and one that gives a key twice in an object.
+//
+// A query of the database must give a row unless its bounds say otherwise, and its
+// checks look at the first row. A query that cannot be run fails.
+//
+// What is checked should hold still: a file of the step that changes during the checks
+// fails. All checks of a step together are stopped after [MaxDuration].
 package validation

@@ -16,12 +16,19 @@ const maxFeedback = 50
 type feedbackData struct {
 	Failed, Total int
 	Files         []feedbackFile
-	More          int // failures that are not listed
+	Queries       []feedbackQuery
+	Unfinished    string // why the checks were stopped
+	More          int    // failures that are not listed
 }
 
 type feedbackFile struct {
 	Name, Path string
 	Failures   []CheckResult
+}
+
+type feedbackQuery struct {
+	Name, SQL string
+	Failures  []CheckResult
 }
 
 // Feedback is what a model is told after a failed attempt: every failed check
@@ -41,21 +48,34 @@ func (r *Report) Feedback() string {
 
 func (r *Report) feedbackData() feedbackData {
 	data := feedbackData{Failed: r.Summary.Failed, Total: r.Summary.Total}
+	for _, failure := range r.Summary.Errors {
+		if failure.CheckType == CheckUnfinished {
+			data.Unfinished = failure.Message
+		}
+	}
 	listed := 0
-	for _, file := range r.FilesChecked {
-		group := feedbackFile{Name: file.FileName, Path: file.ResolvedPath}
-		for _, check := range file.JSONChecks {
+	failures := func(checks []CheckResult) []CheckResult {
+		var some []CheckResult
+		for _, check := range checks {
 			switch {
 			case check.Passed:
 			case listed == maxFeedback:
 				data.More++
 			default:
 				listed++
-				group.Failures = append(group.Failures, check)
+				some = append(some, check)
 			}
 		}
-		if len(group.Failures) > 0 {
-			data.Files = append(data.Files, group)
+		return some
+	}
+	for _, file := range r.FilesChecked {
+		if some := failures(file.JSONChecks); some != nil {
+			data.Files = append(data.Files, feedbackFile{Name: file.FileName, Path: file.ResolvedPath, Failures: some})
+		}
+	}
+	for _, query := range r.DBChecked {
+		if some := failures(query.Checks); some != nil {
+			data.Queries = append(data.Queries, feedbackQuery{Name: query.Name, SQL: query.SQL, Failures: some})
 		}
 	}
 	return data

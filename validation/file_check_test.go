@@ -100,7 +100,7 @@ func TestWhatAStepCanDoToAFileIsAFailedCheckAndNotAnError(t *testing.T) {
 
 	checker, found := decode(t, `{"files":[{"file_name":"folder"},{"file_name":"outside"},{"file_name":"plain/below"}]}`).Compile("", "")
 	require.NoError(t, found.Err())
-	report, err := checker.Check(t.Context(), st, stepDir)
+	report, err := checker.Check(t.Context(), st, stepDir, nil)
 	require.NoError(t, err)
 	assert.Len(t, report.Summary.Errors, 3)
 	assert.Equal(t, 3, report.Summary.Failed)
@@ -110,7 +110,7 @@ func TestAStorageThatDoesNotWorkIsAnError(t *testing.T) {
 	t.Parallel()
 	checker, _ := decode(t, oneCheck(`{"path":"$.a"}`)).Compile("", "")
 	broken := errors.New("disk on fire")
-	_, err := checker.Check(t.Context(), brokenStorage{err: broken}, stepDir)
+	_, err := checker.Check(t.Context(), brokenStorage{err: broken}, stepDir, nil)
 	assert.ErrorIs(t, err, broken)
 }
 
@@ -119,7 +119,7 @@ func TestACancelledContextIsAnError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	checker, _ := decode(t, oneCheck(`{"path":"$.a"}`)).Compile("", "")
-	_, err := checker.Check(ctx, storage(t, map[string]string{"out.json": "{}"}), stepDir)
+	_, err := checker.Check(ctx, storage(t, map[string]string{"out.json": "{}"}), stepDir, nil)
 	assert.ErrorIs(t, err, context.Canceled)
 }
 

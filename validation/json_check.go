@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -31,11 +32,11 @@ func (j *jsonCheck) bounded() bool { return j.minValue != nil || j.maxValue != n
 
 // run gives one result for each thing that the check asks. A value of the wrong
 // type is reported as that alone: what else it lacks follows from it.
-func (j *jsonCheck) run(document any) []CheckResult {
-	matches, missing, err := j.path.find(document)
+func (j *jsonCheck) run(ctx context.Context, document any) []CheckResult {
+	matches, missing, err := j.path.find(ctx, document)
 	if err != nil {
 		return []CheckResult{{
-			Path: j.path.text, CheckType: CheckPath, Expected: "a path that can be evaluated", Actual: "an error", ErrorMsg: err.Error(),
+			Path: j.path.text, CheckType: CheckPath, Expected: "a path that can be evaluated", Actual: err.Error(), ErrorMsg: err.Error(),
 		}}
 	}
 	results := []CheckResult{j.existence(len(matches), missing)}
@@ -43,7 +44,7 @@ func (j *jsonCheck) run(document any) []CheckResult {
 		return results
 	}
 	if j.gather {
-		matches = []match{{at: j.path.text, value: gathered(matches)}}
+		matches = []match{{value: gathered(matches)}}
 	}
 	if j.valueType != "" {
 		result, right := j.judge(CheckValueType, "of type "+j.valueType, matches, func(value any) string {
@@ -57,10 +58,10 @@ func (j *jsonCheck) run(document any) []CheckResult {
 	if len(matches) == 0 {
 		return results
 	}
-	return append(results, j.limits(document, matches)...)
+	return append(results, j.limits(ctx, document, matches)...)
 }
 
-func (j *jsonCheck) limits(document any, matches []match) []CheckResult {
+func (j *jsonCheck) limits(ctx context.Context, document any, matches []match) []CheckResult {
 	var results []CheckResult
 	ask := func(check CheckType, expected string, complaint func(any) string) {
 		result, _ := j.judge(check, expected, matches, complaint)
@@ -70,13 +71,13 @@ func (j *jsonCheck) limits(document any, matches []match) []CheckResult {
 		ask(CheckLength, j.lengthText(), j.lengthComplaint)
 	}
 	if j.pattern != nil {
-		ask(CheckPattern, "a string that matches "+j.pattern.String(), j.patternComplaint)
+		ask(CheckPattern, "a string that matches "+j.pattern.String(), func(value any) string { return j.patternComplaint(ctx, value) })
 	}
 	if j.bounded() {
 		ask(CheckValueRange, j.rangeText(), j.rangeComplaint)
 	}
 	if j.consistency != nil {
-		expected, complaint := j.consistency.against(document)
+		expected, complaint := j.consistency.against(ctx, document)
 		ask(CheckConsistency, expected, complaint)
 	}
 	return results
@@ -95,7 +96,7 @@ func (j *jsonCheck) existence(found int, missing []match) CheckResult {
 		result.Passed = false
 		result.Actual = "absent"
 		if !j.path.single {
-			result.Actual = fmt.Sprintf("absent at %d of %d places: %s", len(missing), found+len(missing), listed(missing, func(m match) string { return m.at }))
+			result.Actual = fmt.Sprintf("absent at %d of %d places: %s", len(missing), found+len(missing), listed(missing, func(m match) string { return j.path.place(m.at) }))
 		}
 		result.ErrorMsg = fmt.Sprintf("%s must be present, is %s", j.path.text, result.Actual)
 	case found == 0:
@@ -110,7 +111,10 @@ func (j *jsonCheck) existence(found int, missing []match) CheckResult {
 // that passes. It also returns the matches that passed.
 func (j *jsonCheck) judge(check CheckType, expected string, matches []match, complaint func(any) string) (CheckResult, []match) {
 	result := CheckResult{Path: j.path.text, CheckType: check, Passed: true, Expected: expected}
-	type failure struct{ at, actual string }
+	type failure struct {
+		at     *place
+		actual string
+	}
 	var failures []failure
 	var passed []match
 	for _, m := range matches {
@@ -125,11 +129,11 @@ func (j *jsonCheck) judge(check CheckType, expected string, matches []match, com
 		result.Actual = describe(matches[0].value)
 	case len(failures) == 0:
 		result.Actual = fmt.Sprintf("all %d matches", len(matches))
-	case len(matches) == 1 && failures[0].at == j.path.text:
+	case len(matches) == 1 && (j.path.single || j.gather):
 		result.Actual = failures[0].actual
 	default:
 		result.Actual = fmt.Sprintf("%d of %d matches fail: %s", len(failures), len(matches),
-			listed(failures, func(f failure) string { return f.at + " is " + f.actual }))
+			listed(failures, func(f failure) string { return j.path.place(f.at) + " is " + f.actual }))
 	}
 	if len(failures) > 0 {
 		result.Passed = false
@@ -188,9 +192,9 @@ func (j *jsonCheck) lengthComplaint(value any) string {
 	return ""
 }
 
-func (j *jsonCheck) patternComplaint(value any) string {
+func (j *jsonCheck) patternComplaint(ctx context.Context, value any) string {
 	text, ok := value.(string)
-	if ok && j.pattern.MatchString(text) {
+	if ok && matches(ctx, j.pattern, text) {
 		return ""
 	}
 	return describe(value)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // placed says where in a text a JSON decoder has stopped, in lines and columns,
@@ -19,6 +20,8 @@ func placed(err error, data []byte, offset int64) error {
 		return errors.New("the file begins with a byte order mark, which JSON does not allow")
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return errors.New("the JSON text ends too early")
+	case errors.As(err, &syntax) && strings.Contains(syntax.Error(), "max depth"):
+		return tooDeep(data, syntax.Offset-1)
 	case errors.As(err, &syntax):
 		return fmt.Errorf("%s: %s", position(data, max(syntax.Offset-1, 0)), syntax.Error())
 	default:

@@ -18,13 +18,20 @@ const (
 	CheckFileRead    CheckType = "file_read"
 	CheckFileSize    CheckType = "file_size"
 	CheckJSONParse   CheckType = "json_parse"
+	CheckDBQuery     CheckType = "db_query"
+	CheckDBRows      CheckType = "db_rows"
+	// CheckUnfinished is a validation that was stopped by its time limit.
+	CheckUnfinished CheckType = "pre_validation_error"
 )
 
 // Report is the outcome of one validation.
 type Report struct {
 	OverallPass  bool         `json:"overall_pass"`
-	FilesChecked []FileResult `json:"files_checked"` // in the order of the schema
+	FilesChecked []FileResult `json:"files_checked"`        // in the order of the schema
+	DBChecked    []DBResult   `json:"db_checked,omitempty"` // in the order of the schema
 	Summary      Summary      `json:"summary"`
+
+	unfinished string // why the checks were stopped; empty when they were not
 }
 
 // FileResult is what was found about one file.
@@ -43,6 +50,20 @@ type FileResult struct {
 
 func (f *FileResult) add(results ...CheckResult) { f.JSONChecks = append(f.JSONChecks, results...) }
 
+// DBResult is what was found about one query of the database.
+type DBResult struct {
+	Name string `json:"name"` // as the schema has it, or db[0] where it has none
+	SQL  string `json:"sql"`
+	Rows int    `json:"rows"`
+	// AtLeast says that there may be more rows, which were not asked for.
+	AtLeast bool `json:"at_least,omitempty"`
+	// Checks are of the query, of the number of its rows, and with a path of its
+	// first row.
+	Checks []CheckResult `json:"checks"`
+}
+
+func (d *DBResult) add(results ...CheckResult) { d.Checks = append(d.Checks, results...) }
+
 // CheckResult is the answer to one question. The path is empty when the question
 // was about the file as a whole.
 type CheckResult struct {
@@ -54,7 +75,7 @@ type CheckResult struct {
 	ErrorMsg  string    `json:"error_msg,omitempty"`
 }
 
-// Summary counts the results of all files.
+// Summary counts the results of all files and queries.
 type Summary struct {
 	Total  int       `json:"total"`
 	Passed int       `json:"passed"`
@@ -67,7 +88,8 @@ type Summary struct {
 
 // Failure is one check that failed.
 type Failure struct {
-	File      string    `json:"file"` // as the schema has it
+	File      string    `json:"file,omitempty"`     // as the schema has it; empty for a query
+	DBCheck   string    `json:"db_check,omitempty"` // the name of the query; empty for a file
 	Path      string    `json:"path,omitempty"`
 	CheckType CheckType `json:"check_type"`
 	Expected  string    `json:"expected,omitempty"`
@@ -83,26 +105,46 @@ func newReport() *Report {
 func (r *Report) close() *Report {
 	for _, file := range r.FilesChecked {
 		for _, check := range file.JSONChecks {
-			r.Summary.Total++
-			if check.Passed {
-				r.Summary.Passed++
-				continue
-			}
-			r.Summary.Failed++
-			r.Summary.Errors = append(r.Summary.Errors, Failure{
-				File: file.FileName, Path: check.Path, CheckType: check.CheckType,
-				Expected: check.Expected, Actual: check.Actual, Message: check.ErrorMsg,
-			})
+			r.Summary.count(check, Failure{File: file.FileName})
 		}
+	}
+	for _, query := range r.DBChecked {
+		for _, check := range query.Checks {
+			r.Summary.count(check, Failure{DBCheck: query.Name})
+		}
+	}
+	if r.unfinished != "" {
+		r.Summary.count(CheckResult{
+			CheckType: CheckUnfinished, Expected: "all checks done", Actual: "stopped", ErrorMsg: r.unfinished,
+		}, Failure{})
 	}
 	r.OverallPass = r.Summary.Failed == 0
 	return r
 }
 
+// count takes in the result of one check; the failure says what it was about.
+func (s *Summary) count(check CheckResult, failure Failure) {
+	s.Total++
+	if check.Passed {
+		s.Passed++
+		return
+	}
+	s.Failed++
+	failure.Path, failure.CheckType = check.Path, check.CheckType
+	failure.Expected, failure.Actual, failure.Message = check.Expected, check.Actual, check.ErrorMsg
+	s.Errors = append(s.Errors, failure)
+}
+
 // Log is the content of a step's pre_validation.json.
 type Log struct {
-	StepID       string       `json:"step_id"`
-	StepPath     string       `json:"step_path"`
+	StepID   string `json:"step_id"`
+	StepPath string `json:"step_path"`
+	// Attempt and Iteration number the attempt of the visit and the visit of the
+	// step, from 1; Final says that no attempt of the visit follows. They are for
+	// whoever writes the log to set.
+	Attempt      int          `json:"attempt,omitempty"`
+	Iteration    int          `json:"iteration,omitempty"`
+	Final        bool         `json:"final,omitempty"`
 	Timestamp    time.Time    `json:"timestamp"`
 	OverallPass  bool         `json:"overall_pass"`
 	TotalChecks  int          `json:"total_checks"`
@@ -110,7 +152,10 @@ type Log struct {
 	FailedChecks int          `json:"failed_checks"`
 	Errors       []Failure    `json:"errors"`
 	FilesChecked []FileResult `json:"files_checked"`
-	SchemaUsed   *Schema      `json:"schema_used"`
+	DBChecked    []DBResult   `json:"db_checked,omitempty"`
+	// SchemaWarnings are the notices of the schema's compilation.
+	SchemaWarnings []string `json:"schema_warnings,omitempty"`
+	SchemaUsed     *Schema  `json:"schema_used"`
 }
 
 // Log gives the report in the form of the log file. The time is written in UTC.
@@ -118,6 +163,7 @@ func (r *Report) Log(stepID, stepPath string, at time.Time, schema *Schema) *Log
 	return &Log{
 		StepID: stepID, StepPath: stepPath, Timestamp: at.UTC(),
 		OverallPass: r.OverallPass, TotalChecks: r.Summary.Total, PassedChecks: r.Summary.Passed, FailedChecks: r.Summary.Failed,
-		Errors: r.Summary.Errors, FilesChecked: r.FilesChecked, SchemaUsed: schema,
+		Errors: r.Summary.Errors, FilesChecked: r.FilesChecked, DBChecked: r.DBChecked,
+		SchemaWarnings: r.Summary.SchemaWarnings, SchemaUsed: schema,
 	}
 }

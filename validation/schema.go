@@ -10,12 +10,15 @@ import (
 // file fails its check.
 const (
 	MaxFiles         = 20
-	MaxChecksPerFile = 100
+	MaxChecksPerFile = 100 // also of one query
 	MaxJSONBytes     = 10 << 20
+	MaxDBChecks      = 20
+	MaxRows          = 10_000 // that a query may be asked to have; it may have more
 )
 
 // Schema is the validation_schema of a step as it stands in plan.json. A nil
-// schema, as the JSON null gives, checks nothing.
+// schema, as the JSON null gives, says nothing about validation; the string "none"
+// says that there is to be none, see [None]. Neither checks anything.
 //
 // Decoding takes any JSON value and never loses a part of it: keys that are not
 // known, values of a wrong type and the difference between absent, null and empty
@@ -76,17 +79,39 @@ type ConsistencyCheck struct {
 }
 
 // DBCheck asks something of the rows that a query of the workflow's database
-// gives.
+// gives. A query that cannot be run fails the check.
 type DBCheck struct {
-	Name    string `json:"name,omitempty"`
-	SQL     string `json:"sql,omitempty"`
-	MinRows *int   `json:"min_rows,omitempty"`
-	MaxRows *int   `json:"max_rows,omitempty"`
-	// Checks look at the first row, as an object by column name.
+	// Name is what reports call the check.
+	Name string `json:"name,omitempty"`
+	// SQL is one statement that only reads, in the words of SQLite.
+	SQL string `json:"sql,omitempty"`
+	// MinRows and MaxRows bound the number of rows, both inclusive. Without MinRows
+	// there must be one row, as a file must exist; only a MaxRows without Checks lets
+	// there be none. An explicit 0 always does.
+	MinRows *int `json:"min_rows,omitempty"`
+	MaxRows *int `json:"max_rows,omitempty"`
+	// Checks look at the first row, as an object by column name: a number is a
+	// number, NULL is null, text and bytes are a string. They apply where there is a
+	// row.
 	Checks []JSONCheck `json:"checks,omitempty"`
 
 	rest openjson.Members
 }
+
+// noneText is how a step says that nothing is to be checked.
+const noneText = `"none"`
+
+// None is the schema of a step that is not to be validated. In JSON it is the string
+// "none".
+func None() *Schema {
+	s := &Schema{}
+	_ = s.UnmarshalJSON([]byte(noneText)) // is valid JSON
+	return s
+}
+
+// IsNone reports whether the schema says that nothing is to be checked. A schema that
+// is nil or empty does not say so.
+func (s *Schema) IsNone() bool { return s != nil && string(s.rest.Whole()) == noneText }
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (s *Schema) UnmarshalJSON(data []byte) error { return s.rest.Decode(data, s) }

@@ -30,7 +30,7 @@ func check(t *testing.T, schema string, files map[string]string) *validation.Rep
 	t.Helper()
 	checker, found := decode(t, schema).Compile("planning/plan.json", "")
 	require.NoError(t, found.Err())
-	report, err := checker.Check(t.Context(), storage(t, files), stepDir)
+	report, err := checker.Check(t.Context(), storage(t, files), stepDir, nil)
 	require.NoError(t, err)
 	return report
 }

@@ -1,7 +1,6 @@
 package validation
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -49,10 +48,6 @@ func describe(value any) string {
 	}
 }
 
-// equalValues compares two JSON values: numbers by what they are worth, all else
-// by structure.
-func equalValues(a, b any) bool { return canonical(a) == canonical(b) }
-
 // canonical writes a JSON value so that equal values have equal texts.
 func canonical(value any) string {
 	var out strings.Builder
@@ -89,14 +84,10 @@ func writeCanonical(out *strings.Builder, value any) {
 
 func canonicalNumber(number json.Number) string {
 	parsed, err := parseNumber(number.String())
-	switch {
-	case err != nil:
+	if err != nil {
 		return number.String()
-	case parsed.value.Sign() == 0:
-		return "0" // also for -0
-	default:
-		return parsed.value.Text('p', 0)
 	}
+	return parsed.canonical()
 }
 
 // compareNumbers compares two numbers that a JSON decoder has accepted.
@@ -107,21 +98,6 @@ func compareNumbers(a, b json.Number) int {
 		return strings.Compare(a.String(), b.String())
 	}
 	return left.compare(right)
-}
-
-// parseDocument reads a JSON text that holds one value and nothing after it.
-// Numbers stay as they are written.
-func parseDocument(data []byte) (any, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var document any
-	if err := dec.Decode(&document); err != nil {
-		return nil, placed(err, data, dec.InputOffset())
-	}
-	if rest := bytes.TrimLeft(data[dec.InputOffset():], " \t\r\n"); len(rest) > 0 {
-		return nil, fmt.Errorf("%s after the end of the JSON value", position(data, int64(len(data)-len(rest))))
-	}
-	return document, nil
 }
 
 // count writes a number with its noun.

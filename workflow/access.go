@@ -9,26 +9,9 @@ import (
 	"github.com/treadle-dev/treadle/workspace"
 )
 
-// selection is what a step may use: its own configuration over the workflow's.
-// Servers are all where neither chooses, custom tools none.
-func (p *Program) selection(s *compiledStep) agent.Selection {
-	caps, defaults := &p.settings.Capabilities, &p.settings.ExecutionDefaults
-	selected := agent.Selection{
-		Servers: caps.SelectedServers, Tools: caps.SelectedTools, Custom: defaults.EnabledCustomTools,
-	}
-	if s.config == nil {
-		return selected
-	}
-	if len(s.config.SelectedServers) > 0 {
-		selected.Servers = s.config.SelectedServers
-	}
-	if s.config.SelectedTools != nil {
-		selected.Tools = s.config.SelectedTools
-	}
-	if s.config.EnabledCustomTools != nil {
-		selected.Custom = s.config.EnabledCustomTools
-	}
-	return selected
+// selectionOf is what a step may use.
+func selectionOf(e *stepconfig.Effective) agent.Selection {
+	return agent.Selection{Servers: e.SelectedServers, Tools: e.SelectedTools, Custom: e.EnabledCustomTools}
 }
 
 // Folders of the workspace's stores that steps get into.
@@ -41,10 +24,7 @@ const (
 // share, what the configuration grants of the stores, and the files of the workspace
 // that it depends on.
 func (sc *StepContext) guard() *workspace.Guard {
-	config := sc.step.config
-	if config == nil {
-		config = &stepconfig.AgentConfigs{}
-	}
+	config := sc.step.effective
 	layout := sc.run.layout
 	g := &workspace.Guard{
 		Write: []string{layout.Work(sc.leaf.key), layout.Downloads()},
@@ -64,7 +44,7 @@ func (sc *StepContext) guard() *workspace.Guard {
 		g.Read = append(g.Read, workspace.KnowledgebaseDir)
 		g.Write = append(g.Write, notesDir)
 	}
-	if config.EffectiveLearningsAccess() != stepconfig.AccessNone {
+	if config.LearningsAccess != stepconfig.AccessNone {
 		g.Read = append(g.Read, globalSkillDir, workspace.LearningsDir+"/"+sc.step.id)
 	}
 	for _, name := range config.AdditionalReadPaths {

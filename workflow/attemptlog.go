@@ -16,15 +16,24 @@ type attemptTrace struct {
 	toolCalls []ToolCallLog
 }
 
-// onReply counts a model call: for the ledger, the log and the listeners.
+// onReply takes a model call of the step's agent into the log and counts it.
 func (r *regularVisit) onReply(turn int, reply *agent.Reply) {
-	sc := r.sc
-	r.trace.llmCalls = append(r.trace.llmCalls, LLMCallLog{
+	r.trace.llmCalls = append(r.trace.llmCalls, llmCallLog(turn, reply))
+	r.sc.countReply(attemptKey(r.sc.leaf.key, r.sc.attempt), turn, reply)
+}
+
+func llmCallLog(turn int, reply *agent.Reply) LLMCallLog {
+	return LLMCallLog{
 		Turn: turn, Provider: reply.Provider, Model: reply.Model, StartedAt: reply.StartedAt,
 		DurationMS: reply.DurationMS, FirstTokenMS: reply.FirstTokenMS,
 		Finish: reply.Response.Finish, Usage: reply.Response.Usage,
-	})
-	for _, entry := range replyEntries(attemptKey(sc.leaf.key, sc.attempt)+"/"+reply.Key, reply) {
+	}
+}
+
+// countReply counts a reply of an agent whose records are below a key, for the
+// ledger and the listeners.
+func (sc *StepContext) countReply(below string, turn int, reply *agent.Reply) {
+	for _, entry := range replyEntries(below+"/"+reply.Key, reply) {
 		sc.run.spent.Add(entry)
 	}
 	sc.run.emit(RunEvent{
@@ -33,13 +42,16 @@ func (r *regularVisit) onReply(turn int, reply *agent.Reply) {
 	})
 }
 
-// onRetry records a failed model call that the provider may charge for, counts
+func (r *regularVisit) onRetry(turn int, failed *agent.FailedTry, wait time.Duration, again bool) {
+	r.sc.countFailed(attemptKey(r.sc.leaf.key, r.sc.attempt), turn, failed, wait, again)
+}
+
+// countFailed records a failed model call that the provider may charge for, counts
 // it, and tells listeners. What is recorded rides with the reply that follows, or
 // with the failure of the step.
-func (r *regularVisit) onRetry(turn int, failed *agent.FailedTry, wait time.Duration, again bool) {
-	sc := r.sc
+func (sc *StepContext) countFailed(below string, turn int, failed *agent.FailedTry, wait time.Duration, again bool) {
 	if chargeable(failed) {
-		key := failedKey(attemptKey(sc.leaf.key, sc.attempt), turn, failed)
+		key := failedKey(below, turn, failed)
 		if data, err := json.Marshal(failed); err != nil {
 			sc.Logger().Warn("record a failed model call", "error", err)
 		} else if err := sc.run.journal.Note(journal.KindNote, key, data); err != nil {

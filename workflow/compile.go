@@ -56,8 +56,9 @@ type compiler struct {
 	program *Program
 	ds      workspace.Diagnostics
 
-	producers map[string][]int // step indices by output file name
-	configs   map[string]int   // indices in the step configuration by step id
+	producers map[string][]int      // step indices by output file name
+	configs   map[string]int        // indices in the step configuration by step id
+	silent    *stepconfig.Effective // of steps without a configuration
 }
 
 func (c *compiler) compile() {
@@ -97,6 +98,7 @@ func (c *compiler) compile() {
 func (c *compiler) readSettings() {
 	settings, ds := parseSettings(c.src.Settings)
 	c.program.settings, c.ds = settings, append(c.ds, ds...)
+	c.silent = stepconfig.Resolve(nil, settings.stepDefaults())
 }
 
 func (c *compiler) readVariables() {
@@ -207,7 +209,7 @@ func (c *compiler) checkConfigIDs(plan *Plan) {
 		if id := c.program.config.Steps[i].ID; id != "" && !known[id] {
 			c.ds = append(c.ds, workspace.Diagnostic{
 				Code: "step_config.step.unknown", Severity: workspace.SeverityNotice, File: c.program.configFile,
-				Pointer: fmt.Sprintf("/steps/%d/id", i), Message: fmt.Sprintf("the plan has no step %q; its configuration has no effect", id),
+				Pointer: c.program.config.Pointer(i) + "/id", Message: fmt.Sprintf("the plan has no step %q; its configuration has no effect", id),
 			})
 		}
 	}
@@ -215,9 +217,11 @@ func (c *compiler) checkConfigIDs(plan *Plan) {
 
 // resolveStep resolves everything that a step refers to.
 func (c *compiler) resolveStep(s *compiledStep) {
+	s.effective = c.silent
 	if i, ok := c.configs[s.id]; ok {
 		s.config = c.program.config.Steps[i].AgentConfigs
-		s.configPointer = fmt.Sprintf("/steps/%d/agent_configs", i)
+		s.configPointer = c.program.config.Pointer(i) + "/agent_configs"
+		s.effective = stepconfig.Resolve(s.config, c.program.settings.stepDefaults())
 	}
 	c.resolveNext(s)
 	c.resolveOutputs(s)
@@ -292,7 +296,7 @@ func (c *compiler) resolveSchema(s *compiledStep) {
 	schema, file, pointer := s.Base().ValidationSchema, workspace.PlanFile, s.pointer+"/validation_schema"
 	if i, ok := c.configs[s.id]; ok {
 		if own := c.program.config.Steps[i].ValidationSchema; len(own) > 0 && string(own) != "null" {
-			file, pointer = c.program.configFile, fmt.Sprintf("/steps/%d/validation_schema", i)
+			file, pointer = c.program.configFile, c.program.config.Pointer(i)+"/validation_schema"
 			schema = &validation.Schema{}
 			if err := json.Unmarshal(own, schema); err != nil {
 				c.ds = append(c.ds, jsonDiagnostic("step_config", file, pointer, own, err))

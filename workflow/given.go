@@ -2,8 +2,10 @@ package workflow
 
 import (
 	"encoding/json"
+	"reflect"
 
 	"github.com/treadle-dev/treadle/agent"
+	"github.com/treadle-dev/treadle/internal/journal"
 )
 
 // given is what the agent of a visit is told and may call. It is recorded before
@@ -13,6 +15,8 @@ import (
 type given struct {
 	Messages []agent.Message  `json:"messages"`
 	Tools    []agent.ToolSpec `json:"tools,omitempty"`
+	// Verdict says that a model judges the outputs of each attempt.
+	Verdict bool `json:"verdict,omitempty"`
 }
 
 // recallGiven takes what the agent is given from the journal, or makes and
@@ -33,17 +37,25 @@ func (r *regularVisit) recallGiven(tools []agent.Tool) (*given, error) {
 		return nil, err
 	}
 	g.Tools = agent.ToolSpecs(tools)
-	data, err := json.Marshal(g)
-	if err != nil {
+	if g.Verdict, err = sc.wantsVerdict(sc.run.ctx); err != nil {
 		return nil, err
 	}
+	return g, sc.noteGiven(scope, g)
+}
+
+// noteGiven records what an agent is given, and puts what the record says, which
+// holds nothing secret, into the value that g points to.
+func (sc *StepContext) noteGiven(scope *journal.Scope, g any) error {
+	data, err := json.Marshal(g)
+	if err != nil {
+		return err
+	}
 	if redactor := sc.run.ctl.redactor; redactor != nil {
-		// The agent is given what the record says, and nothing secret.
 		data = redactor.JSON(data)
-		g = &given{}
+		reflect.ValueOf(g).Elem().SetZero()
 		if err := json.Unmarshal(data, g); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return g, scope.Note("given", data)
+	return scope.Note("given", data)
 }

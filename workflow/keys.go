@@ -32,13 +32,23 @@ func failedKey(attempt string, turn int, failed *agent.FailedTry) string {
 }
 
 // agentRecord is what follows {step}/visit/N/attempt/N/turn/N/ in the key of a record
-// of a step's agent; empty for all others, such as what a host records in a step.
+// of a step's agent, or of the agent that judges its work, whose keys have verdict/N/
+// before turn; empty for all others, such as what a host records in a step.
 func agentRecord(key string) string {
-	parts := strings.SplitN(key, "/", 8)
-	if len(parts) < 8 || parts[1] != "visit" || parts[3] != "attempt" || parts[5] != "turn" {
+	parts := strings.SplitN(key, "/", 6)
+	if len(parts) < 6 || parts[1] != "visit" || parts[3] != "attempt" {
 		return ""
 	}
-	return parts[7]
+	rest := parts[5]
+	if judged, ok := strings.CutPrefix(rest, "verdict/"); ok {
+		_, rest, _ = strings.Cut(judged, "/")
+	}
+	turn, ok := strings.CutPrefix(rest, "turn/")
+	if !ok {
+		return ""
+	}
+	_, record, _ := strings.Cut(turn, "/")
+	return record
 }
 
 // A reply is that of a turn, or a summary of the conversation so far.

@@ -55,7 +55,7 @@ type use struct {
 func (c *Controller) usesOf(p *Program) [][]use {
 	var uses [][]use
 	for _, s := range p.steps {
-		selected, err := c.selected(p.selection(s))
+		selected, err := c.selected(selectionOf(s.effective))
 		if err != nil {
 			continue
 		}

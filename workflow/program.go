@@ -27,10 +27,11 @@ type compiledStep struct {
 	id            string
 	pointer       string
 	typ           *StepType
-	index         int32 // in Program.steps
-	config        *stepconfig.AgentConfigs
-	configPointer string             // of config in its file
-	schema        *validation.Schema // nil when there is none
+	index         int32                    // in Program.steps
+	config        *stepconfig.AgentConfigs // as written; nil when there is none
+	configPointer string                   // of config in its file
+	effective     *stepconfig.Effective    // config over the defaults; shared where config is nil
+	schema        *validation.Schema       // nil when there is none
 	checker       *validation.Checker
 	inputs        []input
 	next          int32 // index of the step that follows; -1 at the end

@@ -16,9 +16,11 @@ var promptFiles embed.FS
 
 // prompts are the texts that steps send.
 type prompts struct {
-	system string
-	step   *template.Template
-	repair *template.Template
+	system        string
+	step          *template.Template
+	repair        *template.Template
+	verdictSystem string
+	verdict       *template.Template
 }
 
 func parsePrompts() (*prompts, error) {
@@ -26,15 +28,14 @@ func parsePrompts() (*prompts, error) {
 	if err != nil {
 		return nil, err
 	}
-	var system strings.Builder
-	if err := all.ExecuteTemplate(&system, "system.md", nil); err != nil {
+	p := &prompts{step: all.Lookup("step.md"), repair: all.Lookup("repair.md"), verdict: all.Lookup("verdict.md")}
+	if p.system, err = render(all.Lookup("system.md"), nil); err != nil {
 		return nil, err
 	}
-	return &prompts{
-		system: strings.TrimSpace(system.String()),
-		step:   all.Lookup("step.md"),
-		repair: all.Lookup("repair.md"),
-	}, nil
+	if p.verdictSystem, err = render(all.Lookup("verdict_system.md"), nil); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // fence is a Markdown fence that does not occur in the text.
@@ -54,10 +55,10 @@ type stepPrompt struct {
 	WorkDir              string
 	Outputs              []string // paths for tools
 	Inputs               []gathered
-	Write, Read          []string // what the tools may touch, for tools; nil when no tool asks
-	Without              []string // servers that are not there
-	Schema               string   // indented JSON, or empty
-	Earlier              string   // a line for each step, or empty
+	Write, Read          string // lists of what the tools may touch; empty when no tool asks
+	Without              string // list of the servers that are not there
+	Schema               string // indented JSON, or empty
+	Earlier              string // a line for each step, or empty
 }
 
 // repairPrompt is the data of repair.md.
@@ -79,9 +80,9 @@ func (sc *StepContext) messages(tools *stepTools) ([]agent.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	data.Without = tools.without
+	data.Without = list(tools.without)
 	if tools.guarded {
-		data.Write, data.Read = sc.toolPaths(tools.guard.Write), sc.toolPaths(tools.guard.Read)
+		data.Write, data.Read = list(sc.toolPaths(tools.guard.Write)), list(sc.toolPaths(tools.guard.Read))
 	}
 	text, err := render(sc.run.ctl.prompts.step, data)
 	if err != nil {
@@ -134,6 +135,14 @@ func (sc *StepContext) toolPaths(names []string) []string {
 		paths[i] = sc.toolPath(name)
 	}
 	return paths
+}
+
+// list is a Markdown list.
+func list(items []string) string {
+	if len(items) == 0 {
+		return ""
+	}
+	return "- " + strings.Join(items, "\n- ")
 }
 
 // outputs are the names of the files that the step is to produce.

@@ -116,10 +116,10 @@ func (r *regularVisit) prepare(ctx context.Context) error {
 	r.loop = agent.Loop{
 		LLM:              backends[0].LLM,
 		Provider:         backends[0].Provider,
-		Request:          agent.Request{Model: backends[0].Model, Options: backends[0].Options, SerialTools: program.serialTools(sc.step)},
+		Request:          agent.Request{Model: backends[0].Model, Options: backends[0].Options, SerialTools: sc.step.effective.DisableParallelToolExecution},
 		Fallbacks:        backends[1:],
 		Retry:            config.Retry,
-		MaxTurns:         program.maxTurns(sc.step),
+		MaxTurns:         sc.step.effective.ExecutionMaxTurns,
 		MaxDuration:      config.Limits.AttemptDuration,
 		MaxTokens:        config.Limits.AttemptTokens,
 		MaxParallelTools: config.Limits.ParallelTools,
@@ -136,7 +136,7 @@ func (r *regularVisit) prepare(ctx context.Context) error {
 	if config.Sink != nil {
 		r.loop.Sink = func(d agent.Delta) { config.Sink(sc.step.id, d) }
 	}
-	if program.offloads(sc.step) {
+	if sc.step.effective.EnableContextOffloading {
 		r.loop.Offload = &agent.Offload{
 			Storage: sc.run.ws.Storage(), Folder: sc.run.layout.ToolOutput(sc.step.id), Show: sc.toolPath,
 			Redact: sc.run.ctl.redactor.Text,
@@ -229,6 +229,15 @@ func (r *regularVisit) check(ctx context.Context, attempt int, name string) (*ch
 	if err := r.validate(ctx, result); err != nil {
 		return nil, err
 	}
+	if result.Passed && r.given.Verdict {
+		verdict, err := r.verdict(ctx, attempt)
+		if err != nil {
+			return nil, err
+		}
+		if result.Passed = verdict.Passed; !result.Passed {
+			result.Feedback = sc.run.ctl.redactor.Text(verdict.feedback())
+		}
+	}
 	if result.Passed {
 		return result, nil // the outcome follows at once
 	}
@@ -260,7 +269,7 @@ func (r *regularVisit) validate(ctx context.Context, result *checked) error {
 		}
 	}
 	if sc.step.checker != nil {
-		report, err := sc.step.checker.Check(ctx, sc.run.ws.Storage(), workDir)
+		report, err := sc.step.checker.Check(ctx, sc.run.ws.Storage(), workDir, nil)
 		if err != nil {
 			return err
 		}
@@ -282,5 +291,6 @@ func (r *regularVisit) outcome(attempts int) (*Outcome, error) {
 	if err := r.close(); err != nil {
 		return nil, err
 	}
+	r.sc.countSuccess(r.sc.run.ctx)
 	return &Outcome{Result: result, Attempts: attempts}, nil
 }

@@ -35,7 +35,8 @@ var update = flag.Bool("update", false, "rewrite the expectations of testdata/sc
 //	workspace/…   the files of the workflow
 //	model.json    {"step": [turn, …]}: what the model answers, by step and by how
 //	              many replies the conversation has; a turn is {"text"}, {"calls":
-//	              [{"tool", "args"}]} or {"error"}
+//	              [{"tool", "args"}]} or {"error"}; under "step judge" the verdicts
+//	              in order, each with a "when" that is in what the judge is told
 //	result.json   {"status", "steps", "error"}: how the run ends; error is a part
 //	              of its text
 //	expect/…      files that are there afterwards, as they are (JSON by value)
@@ -58,6 +59,7 @@ type scenario struct {
 }
 
 type turn struct {
+	When  string `json:"when"`
 	Text  string `json:"text"`
 	Error string `json:"error"`
 	Calls []struct {
@@ -129,6 +131,14 @@ func (m *scenarioModel) Generate(_ context.Context, req *agent.Request, _ agent.
 		}
 		if after, ok := strings.CutPrefix(msg.ContentText(), "Step: "); ok && msg.Role == agent.RoleUser {
 			step, _, _ = strings.Cut(after, "\n")
+		}
+	}
+	if req.Output != nil {
+		step += " judge"
+		told := req.Messages[1].ContentText()
+		n = slices.IndexFunc(m.script[step], func(t turn) bool { return strings.Contains(told, t.When) })
+		if n < 0 {
+			return nil, fmt.Errorf("the script has no verdict on:\n%s", told)
 		}
 	}
 	m.mu.Lock()
@@ -362,6 +372,9 @@ func recordedReplies(ctx context.Context, st workspace.Storage) map[string]bool 
 		}
 		if rec.Kind == "result" && strings.HasSuffix(rec.Key, "/reply") {
 			step, _, _ := strings.Cut(rec.Key, "/")
+			if strings.Contains(rec.Key, "/verdict/") {
+				step += " judge"
+			}
 			counts[step]++
 			recorded[fmt.Sprintf("%s/%d", step, counts[step])] = true
 		}

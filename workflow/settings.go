@@ -37,6 +37,15 @@ type LLMConfig struct {
 	} `json:"tiered_config,omitzero"`
 }
 
+// stepDefaults are what holds for steps that do not say otherwise.
+func (s *Settings) stepDefaults() *stepconfig.Defaults {
+	return &stepconfig.Defaults{
+		SelectedServers: s.Capabilities.SelectedServers, SelectedTools: s.Capabilities.SelectedTools,
+		EnabledCustomTools: s.ExecutionDefaults.EnabledCustomTools, ExecutionMaxTurns: s.ExecutionDefaults.ExecutionMaxTurns,
+		DisableParallelToolExecution: s.ExecutionDefaults.DisableParallelToolExecution,
+	}
+}
+
 func (c *LLMConfig) tiers() agent.Tiers {
 	var tiers agent.Tiers
 	for _, t := range []struct {

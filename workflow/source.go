@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/treadle-dev/treadle/stepconfig"
 	"github.com/treadle-dev/treadle/workspace"
 )
 
@@ -25,12 +26,11 @@ type Source struct {
 // "iteration-1", that run's own step configuration is used, where it exists,
 // instead of the default one.
 func LoadSource(ctx context.Context, ws *workspace.Workspace, runFolder string) (*Source, error) {
-	src := &Source{StepConfigFile: workspace.StepConfigFile}
+	src := &Source{}
 	for name, into := range map[string]*[]byte{
-		workspace.PlanFile:       &src.Plan,
-		workspace.StepConfigFile: &src.StepConfig,
-		workspace.SettingsFile:   &src.Settings,
-		workspace.VariablesFile:  &src.Variables,
+		workspace.PlanFile:      &src.Plan,
+		workspace.SettingsFile:  &src.Settings,
+		workspace.VariablesFile: &src.Variables,
 	} {
 		data, err := readIfExists(ctx, ws.Storage(), name)
 		if err != nil {
@@ -38,16 +38,10 @@ func LoadSource(ctx context.Context, ws *workspace.Workspace, runFolder string) 
 		}
 		*into = data
 	}
-	if runFolder == "" {
-		return src, nil
-	}
-	own := workspace.RunLayout(runFolder).StepConfig()
-	data, err := readIfExists(ctx, ws.Storage(), own)
+	var err error
+	src.StepConfigFile, src.StepConfig, err = stepconfig.Read(ctx, ws.Storage(), runFolder)
 	if err != nil {
 		return nil, err
-	}
-	if data != nil {
-		src.StepConfig, src.StepConfigFile = data, own
 	}
 	return src, nil
 }

@@ -17,15 +17,12 @@ import (
 // in the host's, else the host's default. Without a tier of its own a step takes
 // the high one.
 func (p *Program) models(s *compiledStep, config *Config) ([]agent.ModelRef, error) {
-	if s.config != nil && s.config.ExecutionLLM != nil {
-		return modelRef(s.config.ExecutionLLM).Chain(), nil
+	if s.effective.ExecutionLLM != nil {
+		return modelRef(s.effective.ExecutionLLM).Chain(), nil
 	}
-	tier := agent.TierHigh
-	if s.config != nil && s.config.ExecutionTier != "" {
-		var err error
-		if tier, err = agent.ParseTier(s.config.ExecutionTier); err != nil {
-			return nil, err
-		}
+	tier, err := agent.ParseTier(s.effective.ExecutionTier)
+	if err != nil {
+		return nil, err
 	}
 	for _, tiers := range []agent.Tiers{p.settings.Capabilities.LLMConfig.tiers(), config.Tiers} {
 		ref, err := tiers.Resolve(tier)
@@ -37,6 +34,15 @@ func (p *Program) models(s *compiledStep, config *Config) ([]agent.ModelRef, err
 		}
 	}
 	return []agent.ModelRef{{Provider: config.Provider, Model: config.Model}}, nil
+}
+
+// verdictModels are the models that judge the step's outputs: validation_llm, else
+// those of the step itself.
+func (p *Program) verdictModels(s *compiledStep, config *Config) ([]agent.ModelRef, error) {
+	if s.effective.ValidationLLM != nil {
+		return modelRef(s.effective.ValidationLLM).Chain(), nil
+	}
+	return p.models(s, config)
 }
 
 func modelRef(ref *stepconfig.LLMRef) agent.ModelRef {
@@ -82,11 +88,7 @@ func (c *Controller) CheckModels(ctx context.Context, p *Program) workspace.Diag
 	var ds workspace.Diagnostics
 	var last []agent.ModelRef // most steps have the model of the step before
 	var lastErr error
-	for _, s := range p.steps {
-		if s.typ.Manifest == nil || s.typ.Manifest.CallsModel != manifest.CallsModelAlways {
-			continue
-		}
-		refs, err := p.models(s, &c.config)
+	check := func(s *compiledStep, refs []agent.ModelRef, err error, configured *stepconfig.LLMRef, field string) {
 		if err == nil {
 			if last == nil || !reflect.DeepEqual(refs, last) {
 				last = refs
@@ -95,41 +97,27 @@ func (c *Controller) CheckModels(ctx context.Context, p *Program) workspace.Diag
 			err = lastErr
 		}
 		if err == nil {
-			continue
+			return
 		}
 		d := workspace.Diagnostic{
 			Code: "model.missing", Severity: workspace.SeverityError, File: workspace.PlanFile, Pointer: s.pointer,
 			Message: fmt.Sprintf("step %s: %v", s.id, err),
 		}
-		if s.config != nil && s.config.ExecutionLLM != nil {
-			d.File, d.Pointer = p.configFile, s.configPointer+"/execution_llm"
+		if configured != nil {
+			d.File, d.Pointer = p.configFile, s.configPointer+"/"+field
 		}
 		ds = append(ds, d)
 	}
+	for _, s := range p.steps {
+		if s.typ.Manifest == nil || s.typ.Manifest.CallsModel != manifest.CallsModelAlways {
+			continue
+		}
+		refs, err := p.models(s, &c.config)
+		check(s, refs, err, s.effective.ExecutionLLM, "execution_llm")
+		if s.effective.ModelValidation() != stepconfig.ValidationSkip && s.effective.ValidationLLM != nil {
+			refs, err := p.verdictModels(s, &c.config)
+			check(s, refs, err, s.effective.ValidationLLM, "validation_llm")
+		}
+	}
 	return ds
-}
-
-func (p *Program) maxTurns(s *compiledStep) int {
-	switch {
-	case s.config != nil && s.config.ExecutionMaxTurns != nil:
-		return *s.config.ExecutionMaxTurns
-	case p.settings.ExecutionDefaults.ExecutionMaxTurns != nil:
-		return *p.settings.ExecutionDefaults.ExecutionMaxTurns
-	}
-	return agent.DefaultMaxTurns
-}
-
-func (p *Program) serialTools(s *compiledStep) bool {
-	switch {
-	case s.config != nil && s.config.DisableParallelToolExecution != nil:
-		return *s.config.DisableParallelToolExecution
-	case p.settings.ExecutionDefaults.DisableParallelToolExecution != nil:
-		return *p.settings.ExecutionDefaults.DisableParallelToolExecution
-	}
-	return false
-}
-
-// offloads reports whether large tool output of a step goes to files.
-func (p *Program) offloads(s *compiledStep) bool {
-	return s.config == nil || s.config.EnableContextOffloading == nil || *s.config.EnableContextOffloading
 }

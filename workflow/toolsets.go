@@ -159,7 +159,7 @@ func (sc *StepContext) openTools(ctx context.Context) (tools *stepTools, err err
 			err = errors.Join(err, tools.close())
 		}
 	}()
-	selected, err := sc.run.ctl.selected(sc.run.program.selection(sc.step))
+	selected, err := sc.run.ctl.selected(selectionOf(sc.step.effective))
 	if err != nil {
 		return nil, err
 	}

@@ -117,6 +117,24 @@ func (l Layout) AttemptValidationLog(step string, attempt, visit int) string {
 	return l.StepLogs(step) + fmt.Sprintf("/pre_validation-attempt-%d-iteration-%d.json", attempt, visit)
 }
 
+// ModelValidationLog is the log of a validation by a model. Attempts and visits
+// count from 1; attempt 0 is the last validation of the step.
+func (l Layout) ModelValidationLog(step string, attempt, visit int) string {
+	name := l.StepLogs(step) + "/validation"
+	if attempt > 0 {
+		name += "-" + strconv.Itoa(attempt)
+	}
+	if attempt > 0 && visit > 1 {
+		name += "-iteration-" + strconv.Itoa(visit)
+	}
+	return name + ".json"
+}
+
+// LearningMetadata is the file that counts the successes of a step over all runs.
+func LearningMetadata(step string) string {
+	return LearningsDir + "/" + step + "/.learning_metadata.json"
+}
+
 // DailyCosts is the ledger of one scope (execution, evaluation), group and UTC
 // day; the day has the form 2006-01-02. An empty group is [Ungrouped].
 func DailyCosts(scope, group, day string) string {
