@@ -233,6 +233,20 @@ func TestAPatternOverALongTextStopsWithTheContext(t *testing.T) {
 	assert.Nil(t, report)
 }
 
+func TestAFilterThatTakesLongStopsWithTheContext(t *testing.T) {
+	t.Parallel()
+	checker, found := decode(t, oneCheck(`{"path":"$..[?@..x]"}`)).Compile("f", "")
+	require.NoError(t, found.Err())
+	deep := strings.Repeat("[", 900) + strings.TrimSuffix(strings.Repeat("1,", 500_000), ",") + strings.Repeat("]", 900)
+	st := storage(t, map[string]string{"out.json": deep})
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	started := time.Now()
+	_, err := checker.Check(ctx, st, stepDir, nil)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	assert.Less(t, time.Since(started), 20*time.Second)
+}
+
 func TestLinksInTheStepsFolderAreNoFiles(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -192,6 +192,8 @@ func (r *regularVisit) log(attempt int, result *agent.Result, cause error) {
 	r.shown = len(history)
 	if r.report.Report != nil {
 		entry := r.report.Report.Log(step, sc.leaf.key, r.trace.ended, sc.step.schema)
+		entry.Attempt, entry.Iteration = attempt, visit
+		entry.Final = r.report.Passed || attempt >= sc.run.ctl.config.Attempts
 		sc.writeLog(layout.PreValidationLog(step), entry)
 		sc.writeLog(layout.AttemptValidationLog(step, attempt, visit), entry)
 	}

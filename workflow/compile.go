@@ -309,7 +309,7 @@ func (c *compiler) resolveSchema(s *compiledStep) {
 	}
 	checker, ds := schema.Compile(file, pointer)
 	c.ds = append(c.ds, ds...)
-	s.schema, s.checker = schema, checker
+	s.schema, s.checker, s.schemaFile, s.schemaPointer = schema, checker, file, pointer
 }
 
 // lower turns the steps into nodes and joins them.

@@ -14,6 +14,7 @@ import (
 	"github.com/treadle-dev/treadle/costs"
 	"github.com/treadle-dev/treadle/internal/journal"
 	"github.com/treadle-dev/treadle/internal/redact"
+	"github.com/treadle-dev/treadle/validation"
 	"github.com/treadle-dev/treadle/workspace"
 )
 
@@ -43,6 +44,10 @@ type Config struct {
 	// enabled_custom_tools names them, such as those of workspace/tools. Their names
 	// are unique.
 	CustomTools []agent.Toolset
+	// Database gives the workflow's database to validation schemas with db checks, such
+	// as the Reader of workspace/sqlite does. Nil refuses plans with such
+	// checks.
+	Database func(st workspace.Storage) validation.Database
 	// StepTypes are the host's own step types, beside the built-in ones.
 	StepTypes []*StepType
 	// Secrets are values by name that must not appear in any journal, log, event or
@@ -210,7 +215,7 @@ func (c *Controller) prepare(ctx context.Context, ws *workspace.Workspace, opts 
 	if recorded != nil && recorded.Revision != program.revision {
 		return nil, &RunError{Run: opts.Run, Err: planChanged(recorded, program)}
 	}
-	ds := c.CheckSelections(program)
+	ds := append(c.CheckSelections(program), c.CheckDatabase(program)...)
 	if recorded == nil { // a step of a run that is taken up may have what it needs already
 		ds = append(ds, c.CheckModels(ctx, program)...)
 	}

@@ -32,6 +32,25 @@ func (c *Controller) Preflight(ctx context.Context, ws *workspace.Workspace, p *
 	return ds
 }
 
+// CheckDatabase reports every step whose validation asks the database when the host
+// has given none. It is offline; a run that starts does the same.
+func (c *Controller) CheckDatabase(p *Program) workspace.Diagnostics {
+	if c.config.Database != nil {
+		return nil
+	}
+	var ds workspace.Diagnostics
+	for _, s := range p.steps {
+		if s.checker.NeedsDatabase() {
+			ds = append(ds, workspace.Diagnostic{
+				Code: "database.missing", Severity: workspace.SeverityError, File: s.schemaFile, Pointer: s.schemaPointer + "/db",
+				Message: fmt.Sprintf("the validation of step %s asks the database, and the host has given none", s.id),
+				Hint:    "give the host one (Config.Database), or remove the db checks",
+			})
+		}
+	}
+	return ds
+}
+
 func (c *Controller) unavailable(u *use, err error) workspace.Diagnostic {
 	d := workspace.Diagnostic{
 		Code: "preflight.server.failed", Severity: workspace.SeverityError, File: u.file, Pointer: u.pointer,

@@ -33,6 +33,8 @@ type compiledStep struct {
 	effective     *stepconfig.Effective    // config over the defaults; shared where config is nil
 	schema        *validation.Schema       // nil when there is none
 	checker       *validation.Checker
+	schemaFile    string // where schema is written
+	schemaPointer string
 	inputs        []input
 	next          int32 // index of the step that follows; -1 at the end
 	position      int   // in the plan, from 1

@@ -254,6 +254,14 @@ func (r *regularVisit) check(ctx context.Context, attempt int, name string) (*ch
 	return result, scope.Note(name+"/validation", data)
 }
 
+// database is what db checks ask; nil where the host has none.
+func (sc *StepContext) database() validation.Database {
+	if open := sc.run.ctl.config.Database; open != nil {
+		return open(sc.run.ws.Storage())
+	}
+	return nil
+}
+
 // validate checks that the declared outputs are there, then the schema.
 func (r *regularVisit) validate(ctx context.Context, result *checked) error {
 	sc := r.sc
@@ -269,7 +277,7 @@ func (r *regularVisit) validate(ctx context.Context, result *checked) error {
 		}
 	}
 	if sc.step.checker != nil {
-		report, err := sc.step.checker.Check(ctx, sc.run.ws.Storage(), workDir, nil)
+		report, err := sc.step.checker.Check(ctx, sc.run.ws.Storage(), workDir, sc.database())
 		if err != nil {
 			return err
 		}
