@@ -22,12 +22,15 @@ func checkLocal(ctx context.Context, op, name string) error {
 	return nil
 }
 
+// escapes is the text of the error of an [os.Root] for a link that leaves it, which has
+// no exported value.
+const escapes = "path escapes from parent"
+
 // dirError names the operation and the name in the storage instead of the path
 // on the disk.
 func dirError(op, name string, err error) error {
 	bare := bareError(err)
-	// The error of an os.Root for a link that leaves it has no exported value.
-	if bare != nil && bare.Error() == "path escapes from parent" {
+	if bare != nil && bare.Error() == escapes {
 		bare = fmt.Errorf("%w: it leads out of the workspace", fs.ErrInvalid)
 	}
 	return pathError(op, name, bare)

@@ -33,23 +33,26 @@ const (
 	WriteAccess
 )
 
-// Access returns what is allowed for a name. It looks at the name alone: what
-// follows symbolic links must do so below the name that [Guard.Covering] returns.
+// Access returns what is allowed for a name. It looks at the name alone; use
+// [Guard.Open] to touch what lies behind it, which symbolic links may change.
 func (g *Guard) Access(name string) Access {
 	_, access := g.Covering(name)
 	return access
 }
 
 // Covering returns the most specific name of the guard that a name lies in, and
-// what it allows.
+// what it allows. Where a name is in both lists, Read wins. A name that no storage
+// takes, such as one that is absolute, empty or leads above the workspace, is
+// covered by nothing; as an entry of the guard it covers nothing.
 func (g *Guard) Covering(name string) (covering string, access Access) {
-	name = path.Clean(name)
-	if path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") {
+	name, ok := cleanName(name)
+	if !ok {
 		return "", NoAccess
 	}
 	look := func(allowed []string, with Access) {
-		for _, c := range allowed {
-			if c = path.Clean(c); inside(name, c) && (access == NoAccess || len(c) > len(covering) || c == covering && with < access) {
+		for _, entry := range allowed {
+			c, ok := cleanName(entry)
+			if ok && isWithin(name, c) && moreSpecific(c, with, covering, access) {
 				covering, access = c, with
 			}
 		}
@@ -57,6 +60,27 @@ func (g *Guard) Covering(name string) (covering string, access Access) {
 	look(g.Write, WriteAccess)
 	look(g.Read, ReadAccess)
 	return covering, access
+}
+
+// moreSpecific reports whether an entry decides over the one found so far.
+func moreSpecific(entry string, with Access, found string, access Access) bool {
+	switch {
+	case access == NoAccess, found == "." && entry != ".":
+		return true
+	case entry == found:
+		return with < access
+	}
+	return entry != "." && len(entry) > len(found)
+}
+
+// cleanName gives a name in the form in which the storage knows it, and false for
+// what is no name: an empty entry must not grant the root.
+func cleanName(name string) (string, bool) {
+	if name == "" {
+		return "", false
+	}
+	name = path.Clean(name)
+	return name, checkName("guard", name) == nil
 }
 
 // CheckRead returns nil or a [*GuardError].
@@ -76,9 +100,8 @@ func (g *Guard) check(name string, wanted Access) error {
 	return denied
 }
 
-func inside(name, folder string) bool {
-	return folder == "." || name == folder || strings.HasPrefix(name, folder+"/")
-}
+// isWithin reports whether a name is a folder's own or lies in it.
+func isWithin(name, folder string) bool { return folder == "." || isAtOrBelow(name, folder) }
 
 // GuardError says that a step may not touch a name, and which it may.
 type GuardError struct {
