@@ -95,18 +95,28 @@ func ErrorResult(text string) *ToolResult {
 
 // Tool is something that a model may call. It is safe for concurrent use.
 type Tool interface {
+	// Spec returns the same at every call, and a value of its own: a caller may
+	// change what it gets.
 	Spec() ToolSpec
 	// Call runs the tool. An error becomes a failed result that the model sees;
-	// an error of [Suspend] leaves the run instead.
+	// an error of [Suspend] leaves the run instead. The call is read, never changed.
+	// A tool that takes no arguments takes absent ones, null and {} as the same. When
+	// the context ends, or had ended before, Call returns its error promptly, and the
+	// session stays usable. Once the session is closed, Call is an error.
 	Call(ctx context.Context, call *ToolCall) (*ToolResult, error)
 }
 
 // Toolset is a group of tools with a life of its own: an MCP server, a category
 // of built-in tools, a host's own. It is safe for concurrent use.
+//
+// agenttest.TestToolset checks what is promised here and in [ToolSession] and [Tool].
 type Toolset interface {
-	// Name is what selected_servers and selected_tools call it.
+	// Name is what selected_servers and selected_tools call it. It has no ":" and
+	// never changes.
 	Name() string
-	// Open starts a session for a scope. The context bounds the start only.
+	// Open starts a session for a scope. The context bounds the start only. Sessions
+	// are independent of each other. A scope of a workspace alone is what a toolset is
+	// opened for before a run, to see its tools: they are the same ones.
 	Open(ctx context.Context, scope Scope) (ToolSession, error)
 }
 
@@ -127,8 +137,12 @@ type Scope struct {
 
 // ToolSession is an open [Toolset].
 type ToolSession interface {
+	// Tools returns the tools, in the same order every time; the slice is the
+	// caller's. Once the session is closed, Tools is an error.
 	Tools(ctx context.Context) ([]Tool, error)
-	// Close ends the session and waits for what it started.
+	// Close ends the session: calls under way end with an error, and it waits for them
+	// and for all else that the session started, in bounded time. Closing again, also
+	// from several goroutines, does the same and starts nothing anew.
 	Close() error
 }
 

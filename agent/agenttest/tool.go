@@ -37,32 +37,22 @@ type Toolset struct {
 	Tools []agent.Tool
 	// For makes the tools of a session; it is used instead of Tools.
 	For func(scope agent.Scope) []agent.Tool
-	// OnClose is called when a session is closed.
+	// OnClose is called once when a session is closed, after its calls have ended.
 	OnClose func()
 }
 
 // Name returns the ID.
 func (ts *Toolset) Name() string { return ts.ID }
 
-// Open returns a session with the tools.
-func (ts *Toolset) Open(_ context.Context, scope agent.Scope) (agent.ToolSession, error) {
+// Open returns a session with the tools, or the error of a context that has ended.
+// Closing the session ends the contexts of calls under way and waits for them.
+func (ts *Toolset) Open(ctx context.Context, scope agent.Scope) (agent.ToolSession, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	tools := ts.Tools
 	if ts.For != nil {
 		tools = ts.For(scope)
 	}
-	return &session{tools: tools, onClose: ts.OnClose}, nil
-}
-
-type session struct {
-	tools   []agent.Tool
-	onClose func()
-}
-
-func (s *session) Tools(context.Context) ([]agent.Tool, error) { return s.tools, nil }
-
-func (s *session) Close() error {
-	if s.onClose != nil {
-		s.onClose()
-	}
-	return nil
+	return newSession(ts.ID, tools, ts.OnClose), nil
 }
