@@ -53,10 +53,25 @@ func (es ConfigErrors) Diagnostics() workspace.Diagnostics {
 	return all
 }
 
+// locate enters the lines of the findings.
+func (es ConfigErrors) locate(data []byte) {
+	all := es.Diagnostics()
+	all.Locate(workspace.MCPFile, data)
+	for i, e := range es {
+		e.Diagnostic = all[i]
+	}
+}
+
 // ReadConfig reads .mcp.json as other MCP clients write it: an object mcpServers
 // of name to server, where a server has command, args, env and cwd, or type, url
-// and headers. Other keys are passed over, and so is a server with "disabled":
-// true. Servers come in the order of the file.
+// and headers. A server with "disabled": true or "enabled": false is passed over.
+// Servers come in the order of the file.
+//
+// A server may also say, in keys that other clients pass over, what [Server] holds
+// of it: "sharing" ("run", "group" or "step"), "required" (false for one that a step
+// can do without), and "start_timeout", "call_timeout" and "max_call_timeout" as
+// durations in Go's form, such as "90s" or "2m30s". Keys that are not known are
+// passed over here too.
 //
 // In command, args, env, cwd, url and the values of headers, ${NAME} becomes the
 // value that lookup gives (os.LookupEnv, for instance), and ${NAME:-default} the
@@ -73,6 +88,7 @@ func ReadConfig(data []byte, lookup func(string) (string, bool)) ([]Server, erro
 	r := &configReader{lookup: lookup}
 	servers := r.file(data)
 	if len(r.errs) > 0 {
+		r.errs.locate(data)
 		return servers, r.errs
 	}
 	return servers, nil
@@ -93,7 +109,7 @@ func (r *configReader) file(data []byte) []Server {
 	raw, ok := root.get("mcpServers")
 	if !ok {
 		r.add(&ConfigError{Diagnostic: workspace.Diagnostic{
-			Code: "mcp.config.servers", Message: "there is no mcpServers",
+			Code: codeConfigServers, Message: "there is no mcpServers",
 			Hint: `write {"mcpServers": {"name": {"command": "…"}}}`,
 		}})
 		return nil
@@ -101,7 +117,7 @@ func (r *configReader) file(data []byte) []Server {
 	entries, err := parseObject(raw)
 	if err != nil {
 		r.add(&ConfigError{Diagnostic: workspace.Diagnostic{
-			Code: "mcp.config.type", Pointer: "/mcpServers", Message: "mcpServers " + err.Error(),
+			Code: codeConfigType, Pointer: "/mcpServers", Message: "mcpServers " + err.Error(),
 		}})
 		return nil
 	}
@@ -110,7 +126,7 @@ func (r *configReader) file(data []byte) []Server {
 	for _, entry := range entries {
 		at := &place{r: r, server: entry.name, pointer: "/mcpServers/" + workspace.PointerEscape(entry.name)}
 		if seen[entry.name] {
-			at.problem("mcp.config.duplicate", "", "the name is used twice", "rename one of the two")
+			at.problem(codeConfigDuplicate, "", "the name is used twice", "rename one of the two")
 			continue
 		}
 		seen[entry.name] = true
@@ -127,14 +143,14 @@ func (r *configReader) root(data []byte) (object, bool) {
 	var probe json.RawMessage
 	if err := json.Unmarshal(data, &probe); err != nil {
 		r.add(&ConfigError{Diagnostic: workspace.Diagnostic{
-			Code: "mcp.config.json", Message: syntaxMessage(data, err),
+			Code: codeConfigJSON, Message: syntaxMessage(data, err),
 			Hint: "the file must be plain JSON, without comments or trailing commas",
 		}})
 		return nil, false
 	}
 	root, err := parseObject(data)
 	if err != nil {
-		r.add(&ConfigError{Diagnostic: workspace.Diagnostic{Code: "mcp.config.type", Message: "the file " + err.Error()}})
+		r.add(&ConfigError{Diagnostic: workspace.Diagnostic{Code: codeConfigType, Message: "the file " + err.Error()}})
 		return nil, false
 	}
 	return root, true
@@ -153,6 +169,9 @@ func syntaxMessage(data []byte, err error) string {
 
 func (r *configReader) add(e *ConfigError) {
 	e.File, e.Severity = workspace.MCPFile, workspace.SeverityError
+	if e.Hint == "" {
+		e.Hint = row(e.Code).Hint
+	}
 	r.errs = append(r.errs, e)
 }
 
@@ -193,10 +212,10 @@ func fieldName(pointer string) string {
 func (p *place) read(raw json.RawMessage) (Server, bool) {
 	entry, err := parseObject(raw)
 	if err != nil {
-		p.problem("mcp.config.type", "", err.Error(), "")
+		p.problem(codeConfigType, "", err.Error(), "")
 		return Server{}, false
 	}
-	if disabled, _ := entry.get("disabled"); string(disabled) == "true" {
+	if p.flag(entry, "disabled", false) || !p.flag(entry, "enabled", true) {
 		return Server{}, false
 	}
 	server := Server{
@@ -207,6 +226,12 @@ func (p *place) read(raw json.RawMessage) (Server, bool) {
 		Dir:     p.text(entry, "cwd"),
 		URL:     p.text(entry, "url"),
 		Headers: p.textMap(entry, "headers"),
+
+		Sharing:        p.sharing(entry),
+		Optional:       !p.flag(entry, "required", true),
+		StartTimeout:   p.duration(entry, "start_timeout"),
+		CallTimeout:    p.duration(entry, "call_timeout"),
+		MaxCallTimeout: p.duration(entry, "max_call_timeout"),
 	}
 	slices.Sort(p.secrets)
 	server.Secrets = slices.Compact(p.secrets)
@@ -220,24 +245,24 @@ func (p *place) checkKind(entry object, server *Server) {
 	_, hasURL := entry.get("url")
 	_, hasCommand := entry.get("command")
 	if p.server == "" {
-		p.problem("mcp.config.name", "", "a server needs a name", "")
+		p.problem(codeConfigName, "", "a server needs a name", "")
 	}
 	switch strings.ToLower(kind) {
 	case "", "stdio":
 	case "http", "sse", "streamable-http", "streamablehttp", "streamable_http", "ws", "websocket":
 		hasURL, hasCommand = true, false
 	default:
-		p.problem("mcp.config.kind", "type", fmt.Sprintf("type %q is not known", kind), `use "stdio" with a command`)
+		p.problem(codeConfigKind, "type", fmt.Sprintf("type %q is not known", kind), `use "stdio" with a command`)
 		return
 	}
 	switch {
 	case hasURL && hasCommand:
-		p.problem("mcp.config.kind", "url", "it has both a command and a url", "keep one of the two")
+		p.problem(codeConfigKind, "url", "it has both a command and a url", "keep one of the two")
 	case hasURL:
-		e := p.problem("mcp.config.http", "url", "it is reached by url; "+ErrHTTPUnavailable.Error(), "use a server that is started by a command, or disable this one")
+		e := p.problem(codeConfigHTTP, "url", "it is reached by url; "+ErrHTTPUnavailable.Error(), "use a server that is started by a command, or disable this one")
 		e.Err = ErrHTTPUnavailable
 	case server.Command == "" && !p.failed("command"):
-		p.problem("mcp.config.command", "command", "it has no command", "name the program that serves it")
+		p.problem(codeConfigCommand, "command", "it has no command", "name the program that serves it")
 	}
 }
 
@@ -319,5 +344,5 @@ func (p *place) wrongType(at, name string, raw json.RawMessage, want string) {
 	if kind := jsonKind(raw); want == "a string" && (kind == "a number" || kind == "a boolean") {
 		hint = fmt.Sprintf("put it in quotes: %q", strings.TrimSpace(string(raw)))
 	}
-	p.problem("mcp.config.type", at, fmt.Sprintf("%s is %s, not %s", name, jsonKind(raw), want), hint)
+	p.problem(codeConfigType, at, fmt.Sprintf("%s is %s, not %s", name, jsonKind(raw), want), hint)
 }

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/treadle-dev/treadle/agent"
 	"github.com/treadle-dev/treadle/agent/mcp"
 )
 
@@ -48,6 +50,43 @@ func TestAConfigurationOfOtherClientsIsRead(t *testing.T) {
 	}, servers)
 }
 
+func TestAServerSaysHowItIsSharedAndHowLongItMayTake(t *testing.T) {
+	t.Parallel()
+	servers, err := mcp.ReadConfig([]byte(`{"mcpServers": {
+		"a": {"command": "a", "sharing": "step", "required": false, "start_timeout": "1m30s", "call_timeout": "45s", "max_call_timeout": "1h"},
+		"b": {"command": "b", "sharing": "group", "required": true, "disabled": false, "enabled": true},
+		"c": {"command": "c", "sharing": "run"},
+		"d": {"command": "d", "sharing": null, "required": null, "call_timeout": null, "disabled": null, "alwaysAllow": ["x"], "timeout": 60, "trust": true},
+		"off": {"command": "${NOT_SET}", "enabled": false}
+	}}`), nil)
+	require.NoError(t, err)
+	assert.Equal(t, []mcp.Server{
+		{
+			Name: "a", Command: "a", Sharing: new(agent.SharePerStep), Optional: true,
+			StartTimeout: 90 * time.Second, CallTimeout: 45 * time.Second, MaxCallTimeout: time.Hour,
+		},
+		{Name: "b", Command: "b", Sharing: new(agent.SharePerGroup)},
+		{Name: "c", Command: "c", Sharing: new(agent.SharePerRun)},
+		{Name: "d", Command: "d"},
+	}, servers)
+}
+
+func TestAServerIsRequiredAndSharedByTheRunUnlessItSaysOtherwise(t *testing.T) {
+	t.Parallel()
+	plain, err := mcp.New(mcp.Server{Name: "a", Command: "a"})
+	require.NoError(t, err)
+	assert.False(t, plain.Optional())
+	assert.Equal(t, agent.SharePerRun, plain.Sharing())
+	for _, sharing := range []agent.Sharing{agent.SharePerRun, agent.SharePerGroup, agent.SharePerStep} {
+		other, err := mcp.New(mcp.Server{Name: "a", Command: "a", Sharing: &sharing, Optional: true})
+		require.NoError(t, err)
+		assert.True(t, other.Optional())
+		assert.Equal(t, sharing, other.Sharing())
+	}
+	_, err = mcp.New(mcp.Server{Name: "a", Command: "a", Sharing: new(agent.Sharing(7))})
+	require.ErrorContains(t, err, "sharing 7 is not known")
+}
+
 func TestAMissingVariableIsNamedWithItsServerAndField(t *testing.T) {
 	t.Parallel()
 	servers, err := mcp.ReadConfig([]byte(`{"mcpServers": {
@@ -63,7 +102,7 @@ func TestAMissingVariableIsNamedWithItsServerAndField(t *testing.T) {
 	assert.Equal(t, []string{"git/hub", "args", "ONE", "/mcpServers/git~1hub/args/1"}, []string{all[0].Server, all[0].Field, all[0].Variable, all[0].Pointer})
 	assert.Equal(t, []string{"git/hub", "env.T/K", "TWO", "/mcpServers/git~1hub/env/T~1K"}, []string{all[1].Server, all[1].Field, all[1].Variable, all[1].Pointer})
 	assert.Equal(t,
-		`.mcp.json#/mcpServers/git~1hub/args/1: error: mcp server "git/hub": args needs the variable ONE, which is not set [mcp.config.variable] (set ONE, or give a default: ${ONE:-…})`,
+		`.mcp.json:1#/mcpServers/git~1hub/args/1: error: mcp server "git/hub": args needs the variable ONE, which is not set [mcp.config.variable] (set ONE, or give a default: ${ONE:-…})`,
 		all[0].Error())
 }
 
@@ -86,13 +125,13 @@ func TestWhatIsWrongWithAConfigurationIsSaidWithItsPlace(t *testing.T) {
 	t.Parallel()
 	server := func(s string) string { return `{"mcpServers": {"s": ` + s + `}}` }
 	for data, want := range map[string]string{
-		``:                                   `.mcp.json: error: not JSON`,
+		``:                                   `.mcp.json:1: error: not JSON`,
 		"{\n  \"mcpServers\": {},\n}":        `not JSON: line 3, column 1`,
 		`[]`:                                 `the file is an array, not an object`,
 		`{"servers": {}}`:                    `there is no mcpServers`,
-		`{"mcpServers": []}`:                 `.mcp.json#/mcpServers: error: mcpServers is an array`,
-		server(`"npx"`):                      `.mcp.json#/mcpServers/s: error: mcp server "s": is a string, not an object`,
-		server(`{}`):                         `.mcp.json#/mcpServers/s/command: error: mcp server "s": it has no command`,
+		`{"mcpServers": []}`:                 `.mcp.json:1#/mcpServers: error: mcpServers is an array`,
+		server(`"npx"`):                      `.mcp.json:1#/mcpServers/s: error: mcp server "s": is a string, not an object`,
+		server(`{}`):                         `.mcp.json:1#/mcpServers/s/command: error: mcp server "s": it has no command`,
 		server(`{"command": ["a"]}`):         `#/mcpServers/s/command: error: mcp server "s": command is an array, not a string`,
 		server(`{"command": ""}`):            `it has no command`,
 		server(`{"command":"a","args":"b"}`): `/args: error: mcp server "s": args is a string, not a list of strings`,
@@ -103,6 +142,15 @@ func TestWhatIsWrongWithAConfigurationIsSaidWithItsPlace(t *testing.T) {
 		server(`{"command":"a","type":"telepathy"}`):                `type "telepathy" is not known`,
 		server(`{"command":"a","args":["${env:TOKEN}"]}`):           `write ${TOKEN}`,
 		server(`{"command":"${X}"}`):                                `command needs the variable X`,
+		server(`{"command":"a","sharing":"world"}`):                 `/sharing: error: mcp server "s": sharing "world" is not known [mcp.config.sharing] (use "run", "group" or "step")`,
+		server(`{"command":"a","sharing":""}`):                      `sharing "" is not known`,
+		server(`{"command":"a","sharing":1}`):                       `/sharing: error: mcp server "s": sharing is a number, not a string`,
+		server(`{"command":"a","required":"no"}`):                   `/required: error: mcp server "s": required is a string, not true or false`,
+		server(`{"command":"a","disabled":"true"}`):                 `/disabled: error: mcp server "s": disabled is a string, not true or false`,
+		server(`{"command":"a","enabled":0}`):                       `/enabled: error`,
+		server(`{"command":"a","start_timeout":30}`):                `/start_timeout: error: mcp server "s": start_timeout is a number, not a duration [mcp.config.type] (write a number with its unit as a string, such as "30s")`,
+		server(`{"command":"a","call_timeout":"30"}`):               `/call_timeout: error: mcp server "s": call_timeout "30" is not a duration above zero`,
+		server(`{"command":"a","max_call_timeout":"-1s"}`):          `max_call_timeout "-1s" is not a duration above zero`,
 		`{"mcpServers": {"s":{"command":"a"},"s":{"command":"b"}}}`: `the name is used twice`,
 		`{"mcpServers": {"":{"command":"a"}}}`:                      `a server needs a name`,
 	} {
@@ -135,6 +183,7 @@ func FuzzReadConfig(f *testing.F) {
 	f.Add(`{"mcpServers":{"a":{"url":"x","type":"sse","headers":{"h":"${A}"}}}}`)
 	f.Add(`{"mcpServers":{"a":{"command":"${env:A} ${ ${} ${:-} ${A:-${B}}"}}}`)
 	f.Add(`{"mcpServers":{"a":{"disabled":true},"a":null}}`)
+	f.Add(`{"mcpServers":{"a":{"command":"x","sharing":"step","required":false,"call_timeout":"1h","start_timeout":3,"enabled":1}}}`)
 	f.Fuzz(func(t *testing.T, data string) {
 		servers, err := mcp.ReadConfig([]byte(data), variables("A", "s3cret-value", "EMPTY", ""))
 		var all mcp.ConfigErrors

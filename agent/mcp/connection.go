@@ -39,6 +39,8 @@ type connection struct {
 	ids          atomic.Int64
 	meta         map[string]any // what the negotiated protocol wants in every request
 	capabilities mcp.ServerCapabilities
+	progress     progressWatch
+	log          *serverLog
 }
 
 // errStartLimit and errCallLimit tell a session's own limits from the caller's.
@@ -52,7 +54,7 @@ var (
 func connect(ctx context.Context, server *Server, w wire, onListChanged func()) (*connection, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, server.StartTimeout, errStartLimit)
 	defer cancel()
-	c := &connection{server: server, wire: w}
+	c := &connection{server: server, wire: w, log: newServerLog(server)}
 	c.ids.Store(firstRequestID)
 	err := c.handshake(limited, onListChanged)
 	if err == nil {
@@ -95,11 +97,7 @@ func (c *connection) handshake(ctx context.Context, onListChanged func()) error 
 
 func (c *connection) negotiate(ctx context.Context, version string, onListChanged func()) error {
 	cl := client.NewClient(c.wire, client.WithProtocolVersion(version))
-	cl.OnNotification(func(n mcp.JSONRPCNotification) {
-		if n.Method == mcp.MethodNotificationToolsListChanged {
-			onListChanged()
-		}
-	})
+	cl.OnNotification(func(n mcp.JSONRPCNotification) { c.notified(n, onListChanged) })
 	if err := cl.Start(ctx); err != nil {
 		return err
 	}
@@ -120,19 +118,32 @@ func (c *connection) negotiate(ctx context.Context, version string, onListChange
 	return nil
 }
 
+// outgoingRequest is a request of a connection's own.
+type outgoingRequest struct {
+	method string
+	params map[string]any
+	meta   map[string]any
+	// onProgress is told what the server reports of the request; nil asks for no
+	// reports.
+	onProgress func(progressReport)
+}
+
 // request sends a request and returns the result of its answer. A request whose
 // context ends is canceled on the server too; the connection lives on. Errors are
 // a [*ServerError], a [*DiedError], or the context's with how far the request got.
-func (c *connection) request(ctx context.Context, method string, params, meta map[string]any) (json.RawMessage, error) {
-	if len(c.meta)+len(meta) > 0 {
-		all := maps.Clone(c.meta)
-		if all == nil {
-			all = map[string]any{}
-		}
-		maps.Copy(all, meta)
-		params["_meta"] = all
-	}
+func (c *connection) request(ctx context.Context, r outgoingRequest) (json.RawMessage, error) {
+	method, params := r.method, r.params
 	id := mcp.NewRequestId(c.ids.Add(1))
+	meta := map[string]any{}
+	maps.Copy(meta, c.meta)
+	maps.Copy(meta, r.meta)
+	if r.onProgress != nil {
+		meta["progressToken"] = id
+		defer c.progress.watch(requestKey(id), r.onProgress)()
+	}
+	if len(meta) > 0 {
+		params["_meta"] = meta
+	}
 	response, err := c.wire.SendRequest(ctx, transport.JSONRPCRequest{
 		JSONRPC: mcp.JSONRPC_VERSION, ID: id, Method: method, Params: params,
 	})
@@ -147,6 +158,9 @@ func (c *connection) request(ctx context.Context, method string, params, meta ma
 		}
 		return nil, err
 	case lost(c.wire):
+		if _, ok := errors.AsType[*unsentError](err); ok {
+			return nil, &unsentError{c.wire.Cause(ctx)}
+		}
 		return nil, c.wire.Cause(ctx)
 	}
 	return nil, fmt.Errorf("mcp server %q: %s: %w", c.server.Name, method, err)

@@ -1,8 +1,9 @@
 // Package mcp makes the tools of MCP servers available to agents.
 //
-// [New] turns a [Server] into a [Toolset], which is an agent.Toolset. Opening it
-// starts the server's process; the session it returns serves one run and, when
-// it is closed, leaves no process, goroutine or descriptor behind:
+// [New] turns a [Server] into a [Toolset], which is an agent.Toolset. It starts
+// nothing: Open does, when a step first needs the server. The session that Open
+// returns serves a run, a group or a step ([Server.Sharing]) and, when it is closed,
+// leaves no process, goroutine or descriptor behind:
 //
 //	servers, err := mcp.ReadConfig(data, os.LookupEnv) // data is .mcp.json
 //	…
@@ -16,8 +17,48 @@
 // Servers die, hang, stop reading, print banners on the protocol's stream and
 // send lists that never end. A session survives all of it: every wait has a
 // limit, a call on a server that died fails at once with [ErrServerDied], and
-// the next call starts the server again. A call is never repeated by the
-// session, because nothing tells whether the first one took effect.
+// the next call starts the server again, once for all that wait for it.
+//
+// A call that was sent is never sent again by the session, whatever the server
+// promises of the tool, because nothing tells whether it took effect. Only a call
+// that the dead server cannot have seen is made on the next.
+//
+// A call ends at [Server.CallTimeout] unless the server reports progress: then the
+// time counts anew from each report, up to [Server.MaxCallTimeout]. A call that is
+// given up is canceled on the server, and the session goes on.
+//
+// The list of tools is read again after the server said that it changed, when it is
+// next asked for; see [Session.Tools]. What cannot be used of it, and what else is
+// odd about a server, is told by [Session.Problems].
+//
+// Of a server's own requests only ping is answered. Roots, sampling and elicitation
+// are refused: what a server may touch is decided by its arguments and its sandbox,
+// and it does not speak to the model or to a person by itself. What it logs goes to
+// [Server.Logger], at most 20 messages a second of 2 KB each.
+//
+// # What a model sees
+//
+// A tool's name is "server__tool", or, where an endpoint would refuse that or it
+// could be mistaken, a cleaned and cut form with a hash; agent.ToolSpec.Origin is
+// the server's own name, which goes over the wire. It depends on the two names
+// alone.
+//
+// Input schemas are written in the latest dialect of JSON Schema and given the form
+// that endpoints want of the root. They accept what they did. A reference that leads
+// nowhere and a type that does not exist are taken out, since one of them costs the
+// whole request; a schema beyond that, or of more than 256 KB, costs its tool.
+//
+// A tool's effect is what its annotations promise: readOnlyHint makes it
+// agent.ReadOnly, idempotentHint agent.Idempotent, and anything else agent.Unsafe;
+// destructiveHint says something only of tools that are not read-only. They are a server's word and
+// nothing checks it. The effect decides whether a call whose result was lost in a
+// crash of the host is made again, so a server that is not trusted must not be
+// given what would hurt twice.
+//
+// Results keep text, images, audio, embedded resources, links and structured
+// content; media are passed on whole. Content of an unknown type is shown as its
+// JSON. A result that is marked as an error is a failed result with its text, and so
+// is one without the structured content that the tool declares.
 //
 // # What a server is given
 //

@@ -80,18 +80,26 @@ func (e *StartError) Is(target error) bool {
 	return target == ErrStart || (target == ErrStartTimeout && e.Timeout > 0)
 }
 
-// CallTimeoutError says that a call was given up after [Server.CallTimeout]. The
+// CallTimeoutError says that a call was given up after [Server.CallTimeout], or
+// after [Server.MaxCallTimeout] when the server made progress to the end. The
 // server was told; whether the call took effect is not known.
 type CallTimeoutError struct {
 	Server  string
-	Tool    string // the server's own name of the tool
-	Timeout time.Duration
+	Tool    string        // the server's own name of the tool
+	Timeout time.Duration // the limit that ran out
+	// Progress says that the server still reported progress: Timeout is the hard
+	// limit.
+	Progress bool
 	// Unread says that the server had not even read the call: it has stopped
 	// reading its input, and is started again for the next call.
 	Unread bool
 }
 
 func (e *CallTimeoutError) Error() string {
+	if e.Progress {
+		return fmt.Sprintf("mcp server %q: %s was still at work after %s, the most that progress may extend a call to; ask for less at once, or raise the limit; it may still have taken effect",
+			e.Server, e.Tool, e.Timeout)
+	}
 	msg := fmt.Sprintf("mcp server %q: %s did not answer within %s", e.Server, e.Tool, e.Timeout)
 	if e.Unread {
 		return msg + "; the server has stopped reading its input"

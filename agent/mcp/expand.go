@@ -24,7 +24,7 @@ func (p *place) expand(at, s string) string {
 			s = after
 		case closed && isForeign(inside):
 			_, bare, _ := strings.Cut(inside, ":")
-			p.problem("mcp.config.variable", at, fmt.Sprintf("${%s} in %s is not a form that is known here", inside, fieldName(at)),
+			p.problem(codeConfigVariable, at, fmt.Sprintf("${%s} in %s is not a form that is known here", inside, fieldName(at)),
 				fmt.Sprintf("write ${%s}", bare))
 			s = after
 		default:
@@ -40,7 +40,7 @@ func (p *place) variable(at, name, fallback string, hasDefault bool) string {
 		return fallback
 	}
 	if !ok {
-		e := p.problem("mcp.config.variable", at,
+		e := p.problem(codeConfigVariable, at,
 			fmt.Sprintf("%s needs the variable %s, which is not set", fieldName(at), name),
 			fmt.Sprintf("set %s, or give a default: ${%s:-…}", name, name))
 		e.Variable, e.Err = name, ErrMissingVariable

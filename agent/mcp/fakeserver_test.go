@@ -29,7 +29,9 @@ type fakeServer struct {
 	out    *bufio.Writer
 
 	canceled map[string]json.RawMessage // params of notifications/cancelled by request id
-	extra    bool                       // the tool "extra" is there
+	extra    bool                       // the list has changed
+	broken   bool                       // the list cannot be read
+	polls    int                        // of a task
 }
 
 type fakeRequest struct {
@@ -44,11 +46,7 @@ func runFakeServer(habits string) {
 		name, value, _ := strings.Cut(habit, "=")
 		f.habits[name] = value
 	}
-	if f.has("count") { // one byte a start
-		file, _ := os.OpenFile(f.habits["count"], os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		_, _ = file.WriteString("x")
-		_ = file.Close()
-	}
+	f.mark("count", "x") // one byte a start
 	if f.has("exit-early") {
 		fmt.Fprintln(os.Stderr, "cannot open the database")
 		os.Exit(7)
@@ -109,6 +107,7 @@ func (f *fakeServer) serve() {
 			fmt.Fprintln(os.Stderr, "bad line:", err)
 			continue
 		}
+		f.mark("log-methods", request.Method+"\n")
 		f.handle(&request)
 	}
 }
@@ -127,6 +126,9 @@ func (f *fakeServer) handle(r *fakeRequest) {
 		f.mu.Lock()
 		f.canceled[string(params.RequestID)] = r.Params
 		f.mu.Unlock()
+		if f.has("die-when-canceled") {
+			os.Exit(5)
+		}
 		f.result(params.RequestID, textResult("too late")) // the protocol allows a late answer
 	case "tools/list":
 		f.list(r)
@@ -138,6 +140,8 @@ func (f *fakeServer) handle(r *fakeRequest) {
 		}
 		_ = json.Unmarshal(r.Params, &params)
 		f.call(r, params.Name, params.Arguments, params.Meta)
+	case "tasks/get", "tasks/result", "tasks/cancel":
+		f.task(r)
 	default:
 		if len(r.ID) > 0 && r.Method != "" {
 			f.fail(r.ID, -32601, "no method "+r.Method)
@@ -174,7 +178,25 @@ func (f *fakeServer) discover(r *fakeRequest) {
 	})
 }
 
+// mark appends to a file whose name a habit gives.
+func (f *fakeServer) mark(habit, text string) {
+	if !f.has(habit) {
+		return
+	}
+	file, err := os.OpenFile(f.habits[habit], os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	_, _ = file.WriteString(text)
+	_ = file.Close()
+}
+
 func (f *fakeServer) list(r *fakeRequest) {
+	f.mark("count-lists", "x")
+	if f.broken {
+		f.fail(r.ID, -32603, "the registry is locked")
+		return
+	}
 	var params struct {
 		Cursor string `json:"cursor"`
 	}
@@ -200,6 +222,22 @@ func (f *fakeServer) list(r *fakeRequest) {
 			page["nextCursor"] = strconv.Itoa(from + 50)
 		}
 		f.result(r.ID, page)
+	case f.has("names"):
+		tools := []any{}
+		for _, name := range oddNames() {
+			tools = append(tools, fakeTool(name))
+		}
+		f.result(r.ID, map[string]any{"tools": tools})
+	case f.has("schema"): // a habit cannot hold JSON, which has commas
+		f.result(r.ID, map[string]any{"tools": []any{
+			map[string]any{"name": "odd", "inputSchema": json.RawMessage(os.Getenv("SCHEMA"))}, fakeTool("echo"),
+		}})
+	case f.has("odd-hints"):
+		f.result(r.ID, map[string]any{"tools": []any{
+			json.RawMessage(`{"name":"both","annotations":{"readOnlyHint":true,"destructiveHint":true}}`),
+			json.RawMessage(`{"name":"words","description":["a"],"title":5,"annotations":{"readOnlyHint":"yes","title":"Words"}}`),
+			json.RawMessage(`{"name":"none","annotations":"none"}`),
+		}})
 	case f.has("odd-schemas"):
 		f.result(r.ID, map[string]any{"tools": []any{
 			json.RawMessage(`{"name":"absent"}`),
@@ -218,15 +256,19 @@ func (f *fakeServer) list(r *fakeRequest) {
 			json.RawMessage(`{"name":"a.b"}`), json.RawMessage(`{"name":"a/b"}`), json.RawMessage(`{"name":"a_b"}`),
 			json.RawMessage(`{"name":"typed-silent","outputSchema":{"type":"object"}}`),
 			json.RawMessage(`{"name":"typed-text","outputSchema":{"type":"object"}}`),
+			json.RawMessage(`{"name":"task","execution":{"taskSupport":"required"}}`),
 		}
 		for _, name := range []string{
 			"echo", "die", "slow", "fail", "refuse", "structured", "structured-list", "content", "big", "environment", "cwd", "meta",
 			"stall", "close-output", "change", "ask", "canceled", "flood", "leave-grandchild", "twice", "odd-error", "close-input",
+			"change-in-a-call", "progress", "bare-list", "silent-fail", "log", "run", "odd-text",
 		} {
 			tools = append(tools, fakeTool(name))
 		}
-		if f.extra {
-			tools = append(tools, fakeTool("extra"))
+		if f.extra { // one more, one less, one changed
+			tools[0] = json.RawMessage(`{"name":"look","description":"looks twice"}`)
+			tools = append(tools[:1:1], tools[2:]...)
+			tools = append(tools, fakeTool("extra"), fakeTool("another"))
 		}
 		f.result(r.ID, map[string]any{"tools": tools})
 	}
@@ -296,6 +338,72 @@ func (f *fakeServer) call(r *fakeRequest, name string, args map[string]json.RawM
 		f.result(r.ID, textResult(wd))
 	case "meta":
 		f.result(r.ID, textResult(string(meta)))
+	case "odd-error": // and an id that comes back as text
+		f.send(map[string]any{"jsonrpc": "2.0", "id": string(r.ID), "error": "it rains"})
+	case "twice": // two answers, in a batch
+		answer := map[string]any{"jsonrpc": "2.0", "id": r.ID, "result": textResult("one of two")}
+		f.send([]any{answer, answer})
+	default:
+		if f.notifies(r, name, text, meta) || f.misbehaves(r, name, text) {
+			return
+		}
+		if f.has("change-on-unknown") {
+			f.notify("tools/list_changed", nil)
+		}
+		if f.has("names") || f.has("change-on-unknown") {
+			f.result(r.ID, textResult(name))
+			return
+		}
+		f.fail(r.ID, -32602, "no tool "+name)
+	}
+}
+
+// notifies makes calls that say something unasked before they are answered.
+func (f *fakeServer) notifies(r *fakeRequest, name string, text func(string) string, meta json.RawMessage) bool {
+	switch name {
+	case "change": // in a burst
+		f.extra = true
+		f.broken = text("broken") != ""
+		for range 30 {
+			f.notify("tools/list_changed", nil)
+		}
+		f.result(r.ID, textResult("changed"))
+	case "change-in-a-call": // and answer when a file appears
+		f.extra = true
+		f.notify("tools/list_changed", nil)
+		go func() {
+			for {
+				if _, err := os.Stat(text("until")); err == nil {
+					f.result(r.ID, textResult("not disturbed"))
+					return
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+		}()
+	case "progress":
+		go f.reportProgress(r, meta, text("token"), text("reports"))
+	case "task":
+		if text("until") == "at once" {
+			f.result(r.ID, textResult("no task was needed"))
+			return true
+		}
+		f.polls = 0
+		f.result(r.ID, map[string]any{"task": map[string]any{"taskId": text("until"), "status": "working", "pollInterval": 100}})
+	case "log":
+		n, _ := strconv.Atoi(text("lines"))
+		for i := range n {
+			f.notify("message", map[string]any{"level": "warning", "logger": "db", "data": map[string]any{"line": i, "auth": os.Getenv("TOKEN"), "fill": strings.Repeat("z", 5000)}})
+		}
+		f.result(r.ID, textResult("logged"))
+	default:
+		return false
+	}
+	return true
+}
+
+// misbehaves makes calls that go at the pipes and the process.
+func (f *fakeServer) misbehaves(r *fakeRequest, name string, text func(string) string) bool {
+	switch name {
 	case "stall": // answers, and never reads again
 		f.result(r.ID, textResult("good night"))
 		select {}
@@ -309,12 +417,14 @@ func (f *fakeServer) call(r *fakeRequest, name string, args map[string]json.RawM
 	case "leave-grandchild":
 		startGrandchild(text("pid"))
 		os.Exit(4)
-	case "change":
-		f.extra = true
-		for range 3 {
-			f.send(map[string]any{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
-		}
-		f.result(r.ID, textResult("changed"))
+	case "bare-list":
+		f.result(r.ID, []any{})
+	case "silent-fail":
+		f.result(r.ID, map[string]any{"isError": true})
+	case "odd-text":
+		f.result(r.ID, textResult(`{"success":false}`))
+	case "run":
+		f.result(r.ID, textResult("by "+os.Getenv("OWN_NAME")))
 	case "ask": // a request of the server's own, and a ping, before the answer
 		f.send(map[string]any{"jsonrpc": "2.0", "id": "s1", "method": "sampling/createMessage", "params": map[string]any{}})
 		f.send(map[string]any{"jsonrpc": "2.0", "id": "s2", "method": "ping"})
@@ -322,14 +432,60 @@ func (f *fakeServer) call(r *fakeRequest, name string, args map[string]json.RawM
 		one, _ := in.ReadString('\n')
 		two, _ := in.ReadString('\n')
 		f.result(r.ID, textResult(one+two))
-	case "odd-error": // and an id that comes back as text
-		f.send(map[string]any{"jsonrpc": "2.0", "id": string(r.ID), "error": "it rains"})
-	case "twice": // two answers, in a batch
-		answer := map[string]any{"jsonrpc": "2.0", "id": r.ID, "result": textResult("one of two")}
-		f.send([]any{answer, answer})
 	default:
-		f.fail(r.ID, -32602, "no tool "+name)
+		return false
 	}
+	return true
+}
+
+// oddNames are names of tools that the protocol allows, or that servers use.
+func oddNames() []string {
+	return []string{"a.b", "a/b", "a_b", "a b", "a-b", "😀", "ünï", strings.Repeat("long", 20), strings.Repeat("long", 20) + "er"}
+}
+
+// reportProgress reports every 100 ms that a call is under way, and then answers; or
+// reports for ever.
+func (f *fakeServer) reportProgress(r *fakeRequest, meta json.RawMessage, token, reports string) {
+	var sent struct {
+		Token json.RawMessage `json:"progressToken"`
+	}
+	_ = json.Unmarshal(meta, &sent)
+	switch token {
+	case "text":
+		sent.Token = json.RawMessage(`"` + string(sent.Token) + `"`)
+	case "other":
+		sent.Token = json.RawMessage(`"another"`)
+	}
+	limit, err := strconv.Atoi(reports)
+	for i := 0; err != nil || i < limit; i++ {
+		time.Sleep(100 * time.Millisecond)
+		f.notify("progress", map[string]any{"progressToken": sent.Token, "progress": i, "total": limit, "message": "step"})
+	}
+	f.result(r.ID, textResult("done"))
+}
+
+// task answers for a task whose id is the state that it reaches after some polls.
+func (f *fakeServer) task(r *fakeRequest) {
+	var params struct {
+		ID string `json:"taskId"`
+	}
+	_ = json.Unmarshal(r.Params, &params)
+	state := map[string]any{"taskId": params.ID, "status": "working", "statusMessage": "thinking", "pollInterval": 100}
+	if f.polls++; f.polls > 15 && params.ID != "never" {
+		state["status"] = params.ID
+	}
+	if r.Method == "tasks/result" {
+		state = map[string]any{"isError": params.ID == "failed", "content": []any{textBlock("the task " + params.ID)}}
+	}
+	f.result(r.ID, state)
+}
+
+func (f *fakeServer) notify(what string, params any) {
+	message := map[string]any{"jsonrpc": "2.0", "method": "notifications/" + what}
+	if params != nil {
+		message["params"] = params
+	}
+	f.send(message)
 }
 
 func textBlock(text string) any { return map[string]any{"type": "text", "text": text} }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -15,34 +16,70 @@ import (
 const maxPages = 500
 
 // wireTool is one tool of tools/list. Schemas stay raw: they are normalised, not
-// understood.
+// understood. What only describes a tool costs nobody the tool when it is odd.
 type wireTool struct {
 	Name         string          `json:"name"`
-	Title        string          `json:"title"`
-	Description  string          `json:"description"`
+	Title        json.RawMessage `json:"title"`
+	Description  json.RawMessage `json:"description"`
 	InputSchema  json.RawMessage `json:"inputSchema"`
 	OutputSchema json.RawMessage `json:"outputSchema"`
-	Annotations  struct {
-		Title      string `json:"title"`
-		ReadOnly   bool   `json:"readOnlyHint"`
-		Idempotent bool   `json:"idempotentHint"`
-	} `json:"annotations"`
+	Annotations  json.RawMessage `json:"annotations"`
+	Execution    json.RawMessage `json:"execution"`
+}
+
+// annotations are the hints that a server gives about a tool.
+type annotations struct {
+	title                string
+	readOnly, idempotent bool
+}
+
+// annotations reads each hint by itself: an odd one says nothing.
+func (t *wireTool) annotations() annotations {
+	hints, err := parseObject(t.Annotations)
+	if err != nil {
+		return annotations{}
+	}
+	flag := func(name string) (set bool) {
+		raw, _ := hints.get(name)
+		return string(raw) == "true"
+	}
+	title, _ := hints.get("title")
+	return annotations{
+		title:    textOf(title),
+		readOnly: flag("readOnlyHint"), idempotent: flag("idempotentHint"),
+	}
+}
+
+// describe returns what a model is told of the tool.
+func (t *wireTool) describe() string {
+	return firstOf(textOf(t.Description), firstOf(textOf(t.Title), t.annotations().title))
 }
 
 // effect takes a server at its word where it promises something, and expects the
-// worst where it does not.
+// worst where it does not, or where it says two things at once.
 func (t *wireTool) effect() agent.Effect {
+	hints := t.annotations()
 	switch {
-	case t.Annotations.ReadOnly:
+	case hints.readOnly:
 		return agent.ReadOnly
-	case t.Annotations.Idempotent:
+	case hints.idempotent:
 		return agent.Idempotent
 	}
 	return agent.Unsafe
 }
 
-// listTools returns all pages of a server's list, each tool as it came.
-func (c *connection) listTools(ctx context.Context) ([]json.RawMessage, error) {
+// textOf reads a string; what is none is empty.
+func textOf(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// listTools returns all pages of a server's list, each tool as it came. The limit
+// is the context's, for the error that says so.
+func (c *connection) listTools(ctx context.Context, limit time.Duration) ([]json.RawMessage, error) {
 	var all []json.RawMessage
 	cursor := ""
 	seen := map[string]bool{}
@@ -51,9 +88,9 @@ func (c *connection) listTools(ctx context.Context) ([]json.RawMessage, error) {
 		if cursor != "" {
 			params["cursor"] = cursor
 		}
-		raw, err := c.request(ctx, string(mcp.MethodToolsList), params, nil)
+		raw, err := c.request(ctx, outgoingRequest{method: string(mcp.MethodToolsList), params: params})
 		if err != nil {
-			return nil, c.listingFailed(ctx, err)
+			return nil, c.listingFailed(ctx, limit, err)
 		}
 		var page struct {
 			Tools      []json.RawMessage `json:"tools"`
@@ -80,13 +117,13 @@ func (c *connection) listTools(ctx context.Context) ([]json.RawMessage, error) {
 
 // listingFailed puts a name to an error, and none to the answer of a server that
 // has no tools and said so at its start.
-func (c *connection) listingFailed(ctx context.Context, err error) error {
+func (c *connection) listingFailed(ctx context.Context, limit time.Duration, err error) error {
 	var refused *ServerError
 	switch {
 	case errors.As(err, &refused) && refused.Code == mcp.METHOD_NOT_FOUND && c.capabilities.Tools == nil:
 		return nil
 	case errors.Is(context.Cause(ctx), errCallLimit):
-		return &ListError{Server: c.server.Name, Reason: fmt.Sprintf("no end within %s", c.server.CallTimeout), Err: ctx.Err()}
+		return &ListError{Server: c.server.Name, Reason: fmt.Sprintf("no end within %s", limit), Err: ctx.Err()}
 	case errors.Is(err, ErrServerDied):
 		return err
 	}
@@ -124,7 +161,10 @@ func (s *Session) readTools(listed []json.RawMessage) []agent.Tool {
 			s.report("", fmt.Sprintf("entry %d of its list is left out: it has no name", i+1))
 			continue
 		}
-		schema, err := inputSchema(w.InputSchema)
+		schema, notes, err := inputSchema(w.InputSchema)
+		for _, note := range notes {
+			s.report(w.Name, note)
+		}
 		if err != nil {
 			s.report(w.Name, "is left out: "+err.Error())
 			continue
@@ -138,9 +178,10 @@ func (s *Session) readTools(listed []json.RawMessage) []agent.Tool {
 		tools = append(tools, &tool{
 			session:    s,
 			structured: !isNull(w.OutputSchema),
+			asTask:     w.runsAsTask(),
 			spec: agent.ToolSpec{
 				Name:        name,
-				Description: firstOf(w.Description, firstOf(w.Title, w.Annotations.Title)),
+				Description: w.describe(),
 				InputSchema: schema,
 				Effect:      w.effect(),
 				Origin:      w.Name,

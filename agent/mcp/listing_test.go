@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -98,15 +97,66 @@ func TestAServerWithoutToolsHasNone(t *testing.T) {
 	require.ErrorIs(t, err, mcp.ErrListing, "it declared tools")
 }
 
-func TestAChangedListIsReadAgain(t *testing.T) {
+func TestOddHintsPromiseNothingAndCostNothing(t *testing.T) {
 	t.Parallel()
-	session := open(t, fake(t))
-	before, err := session.Tools(t.Context())
+	session := open(t, fake(t, "odd-hints"))
+	for origin, description := range map[string]string{"both": "", "words": "Words", "none": ""} {
+		spec := find(t, session, origin).Spec()
+		assert.Equal(t, agent.Unsafe, spec.Effect, origin)
+		assert.Equal(t, description, spec.Description)
+	}
+	assert.Empty(t, session.Problems())
+}
+
+func TestOneBadSchemaCostsOneTool(t *testing.T) {
+	t.Parallel()
+	server := fake(t, "schema")
+	server.Env["SCHEMA"] = `{"type":"object","properties":"none"}`
+	session := open(t, server)
+	tools, err := session.Tools(t.Context())
 	require.NoError(t, err)
-	text(t, session, "change", nil)
-	require.Eventually(t, func() bool {
-		after, err := session.Tools(t.Context())
-		return err == nil && len(after) == len(before)+1
-	}, 10*time.Second, 5*time.Millisecond)
-	assert.Equal(t, "fake__extra", find(t, session, "extra").Spec().Name)
+	require.Len(t, tools, 1)
+	require.Len(t, session.Problems(), 1)
+	assert.Contains(t, session.Problems()[0].String(), `tool "odd": is left out`)
+	assert.Equal(t, `{}`, text(t, session, "echo", nil))
+
+	server.Env["SCHEMA"] = `{"type":"object","properties":{"p":{"$ref":"#/$defs/gone"}}}`
+	session = open(t, server)
+	assert.JSONEq(t, `{"type":"object","properties":{"p":{}}}`, string(find(t, session, "odd").Spec().InputSchema))
+	require.Len(t, session.Problems(), 1)
+}
+
+func TestAToolIsCalledByItsOwnNameWhateverTheModelCallsIt(t *testing.T) {
+	t.Parallel()
+	session := open(t, fake(t, "names"))
+	tools, err := session.Tools(t.Context())
+	require.NoError(t, err)
+	require.Len(t, tools, len(oddNames()))
+	acceptable := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	seen := map[string]bool{}
+	for i, tool := range tools {
+		spec := tool.Spec()
+		assert.Regexp(t, acceptable, spec.Name)
+		assert.False(t, seen[spec.Name], spec.Name)
+		seen[spec.Name] = true
+		assert.Equal(t, oddNames()[i], spec.OriginName())
+		assert.Equal(t, oddNames()[i], text(t, session, spec.OriginName(), nil), "the wire carries the server's own name")
+	}
+}
+
+func TestOneNameOnTwoServersAndAtHomeIsThreeTools(t *testing.T) {
+	t.Parallel()
+	names := map[string]string{"run": "home"} // a tool of the host's own
+	for _, server := range []string{"one", "two"} {
+		config := fake(t)
+		config.Name, config.Env["OWN_NAME"] = server, server
+		session := open(t, config)
+		tool := find(t, session, "run")
+		assert.Empty(t, names[tool.Spec().Name])
+		names[tool.Spec().Name] = server
+		result, err := call(t.Context(), tool, nil)
+		require.NoError(t, err)
+		assert.Equal(t, "by "+server, result.Text(), "each reaches its own server")
+	}
+	assert.Equal(t, map[string]string{"run": "home", "one__run": "one", "two__run": "two"}, names)
 }

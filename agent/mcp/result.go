@@ -41,9 +41,29 @@ type resource struct {
 	Blob      *string `json:"blob"`
 }
 
-// toolResult reads the answer to a call. What the body says is passed on as it
-// is: only isError makes a result a failure.
-func toolResult(raw json.RawMessage) (*agent.ToolResult, error) {
+// resultReader reads one answer to a call and notes what is odd about it.
+type resultReader struct {
+	notes []string
+}
+
+// toolResult reads the answer to a call. What the body says is passed on as it is:
+// only isError makes a result a failure. The notes say what the server should not
+// have sent.
+func toolResult(raw json.RawMessage) (_ *agent.ToolResult, notes []string, err error) {
+	r := &resultReader{}
+	result, err := r.read(raw)
+	return result, r.notes, err
+}
+
+func (r *resultReader) note(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}
+
+func (r *resultReader) read(raw json.RawMessage) (*agent.ToolResult, error) {
+	if isArray(raw) { // a program's own list, in place of the result that holds it
+		r.note("answers with an array in place of a result; it is taken for the content")
+		return &agent.ToolResult{Content: r.parts(raw)}, nil
+	}
 	var wire wireResult
 	if err := json.Unmarshal(raw, &wire); err != nil {
 		return nil, fmt.Errorf("the answer is not a tool result: %w", err)
@@ -51,8 +71,11 @@ func toolResult(raw json.RawMessage) (*agent.ToolResult, error) {
 	if wire.ResultType == "input_required" {
 		return nil, fmt.Errorf("the tool asks for input in the middle of a call, which is not supported")
 	}
-	result := &agent.ToolResult{IsError: wire.IsError, Content: contentParts(wire.Content)}
+	result := &agent.ToolResult{IsError: wire.IsError, Content: r.parts(wire.Content)}
 	if !isNull(wire.Structured) {
+		if !isObject(wire.Structured) {
+			r.note("returns structured content that is %s; the protocol wants an object", jsonKind(wire.Structured))
+		}
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, wire.Structured); err != nil {
 			return nil, fmt.Errorf("the structured content: %w", err)
@@ -65,9 +88,10 @@ func toolResult(raw json.RawMessage) (*agent.ToolResult, error) {
 	return result, nil
 }
 
-// contentParts reads the list of blocks; a single one, or bare text, is taken as a
-// list of one.
-func contentParts(raw json.RawMessage) []agent.Part {
+// parts reads the list of blocks; a single one, or bare text, is taken as a list
+// of one. Whom a block is annotated for makes no difference: what is meant for the
+// user alone has nowhere else to go, and is worth having in the logs.
+func (r *resultReader) parts(raw json.RawMessage) []agent.Part {
 	if isNull(raw) {
 		return nil
 	}
@@ -77,7 +101,7 @@ func contentParts(raw json.RawMessage) []agent.Part {
 	}
 	parts := make([]agent.Part, 0, len(blocks))
 	for _, b := range blocks {
-		parts = append(parts, contentPart(b))
+		parts = append(parts, r.part(b))
 	}
 	if len(parts) == 0 {
 		return nil
@@ -85,37 +109,47 @@ func contentParts(raw json.RawMessage) []agent.Part {
 	return parts
 }
 
-func contentPart(raw json.RawMessage) agent.Part {
+func (r *resultReader) part(raw json.RawMessage) agent.Part {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		return agent.Part{Type: agent.PartText, Text: text}
 	}
 	var b block
 	if json.Unmarshal(raw, &b) != nil {
-		return verbatim(raw)
+		return r.verbatim(raw, "content that is not of the protocol's form")
 	}
 	switch b.Type {
 	case "text":
 		return agent.Part{Type: agent.PartText, Text: b.Text}
 	case "image", "audio":
-		return media(raw, b.Data, b.MediaType, "")
+		return r.media(raw, b.Type, b.Data, b.MediaType, "")
 	case "resource_link":
 		return link(&b)
 	case "resource":
-		return embedded(raw, b.Resource)
+		return r.embedded(raw, b.Resource)
+	case "":
+		return r.verbatim(raw, "content without a type")
 	}
-	return verbatim(raw)
+	return r.verbatim(raw, fmt.Sprintf("content of the unknown type %.40q", b.Type))
 }
 
 // verbatim shows the model a block that is not understood, rather than nothing.
-func verbatim(raw json.RawMessage) agent.Part {
-	return agent.Part{Type: agent.PartText, Text: string(raw)}
+func (r *resultReader) verbatim(raw json.RawMessage, what string) agent.Part {
+	r.note("returns %s; it is passed on as JSON text", what)
+	return agent.Part{Type: agent.PartText, Text: "[" + what + ", as received] " + string(raw)}
 }
 
-func media(raw json.RawMessage, data, mediaType, uri string) agent.Part {
+// media decodes what is not text. Data that cannot be decoded is of no use to
+// anyone, and is not shown where it is long.
+func (r *resultReader) media(raw json.RawMessage, kind, data, mediaType, uri string) agent.Part {
 	decoded, err := decodeBase64(data)
-	if err != nil {
-		return verbatim(raw)
+	switch {
+	case err != nil && len(raw) <= maxOddMedia:
+		return r.verbatim(raw, kind+" content whose data is not base64")
+	case err != nil:
+		what := fmt.Sprintf("%s content whose data is not base64", kind)
+		r.note("returns %s; it is left out", what)
+		return agent.Part{Type: agent.PartText, Text: fmt.Sprintf("[%s: %d characters left out]", what, len(data))}
 	}
 	if mediaType == "" {
 		mediaType = http.DetectContentType(decoded)
@@ -130,16 +164,18 @@ func media(raw json.RawMessage, data, mediaType, uri string) agent.Part {
 	return part
 }
 
-func embedded(raw json.RawMessage, res *resource) agent.Part {
+// maxOddMedia is the length in bytes up to which media that cannot be decoded is
+// shown.
+const maxOddMedia = 1 << 10
+
+func (r *resultReader) embedded(raw json.RawMessage, res *resource) agent.Part {
 	switch {
-	case res == nil:
-		return verbatim(raw)
-	case res.Text != nil:
+	case res != nil && res.Text != nil:
 		return agent.Part{Type: agent.PartText, Text: *res.Text, MediaType: res.MediaType, URI: res.URI}
-	case res.Blob != nil:
-		return media(raw, *res.Blob, res.MediaType, res.URI)
+	case res != nil && res.Blob != nil:
+		return r.media(raw, "resource", *res.Blob, res.MediaType, res.URI)
 	}
-	return verbatim(raw)
+	return r.verbatim(raw, "a resource without text or blob")
 }
 
 // link is text with a URI: a model that cannot follow links still reads what lies

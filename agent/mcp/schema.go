@@ -13,23 +13,51 @@ import (
 const maxRootRefs = 16
 
 // inputSchema makes a server's input schema one that model endpoints take: an
-// object schema with properties. What it need not touch it leaves as it is, in
-// its order and its dialect. An error says why the schema is hopeless; the tool
-// is then left out.
-func inputSchema(raw json.RawMessage) (json.RawMessage, error) {
+// object schema with properties, in the latest dialect. It accepts the arguments
+// that it did; what needs no change is left as it is, in its order. The notes say
+// what of the schema was of no use. An error says why the schema is hopeless; the
+// tool is then left out.
+func inputSchema(raw json.RawMessage) (_ json.RawMessage, notes []string, err error) {
 	raw = bytes.TrimSpace(raw)
 	if isNull(raw) || string(raw) == "true" { // no schema, or one that allows everything
 		raw = json.RawMessage(`{}`)
 	}
+	switch deep := nesting(raw); {
+	case len(raw) > maxSchemaSize:
+		return nil, nil, fmt.Errorf("the input schema has %d bytes; at most %d are offered to a model", len(raw), maxSchemaSize)
+	case deep > maxSchemaNesting:
+		return nil, nil, fmt.Errorf("the input schema is %d levels deep; at most %d are offered to a model", deep, maxSchemaNesting)
+	}
 	schema, err := parseObject(raw)
 	if err != nil {
-		return nil, fmt.Errorf("the input schema %w", err)
+		return nil, nil, fmt.Errorf("the input schema %w", err)
 	}
-	if schema, err = inlineRootRef(schema); err != nil {
+	m := &modernizer{
+		dialect:   dialectOf(schema),
+		recursive: bytes.Contains(raw, []byte(`"$recursiveAnchor"`)),
+		moved:     map[string]string{},
+	}
+	modern, err := (&schemaWalk{dialect: m.dialect, before: requiredProperties, change: m.rewrite}).root(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	root, err := rootSchema(modern, m.follow)
+	if err != nil {
+		return nil, nil, err
+	}
+	checked, lost, err := checkRefs(root.json(), m)
+	return checked, append(m.notes, lost...), err
+}
+
+// rootSchema gives the root the form that endpoints want of it.
+func rootSchema(raw json.RawMessage, follow func(string) string) (object, error) {
+	schema, err := parseObject(raw)
+	if err != nil {
 		return nil, err
 	}
-	// The dialect's name means nothing to a model, and some endpoints refuse it.
-	schema = schema.without("$schema")
+	if schema, err = inlineRootRef(schema, follow); err != nil {
+		return nil, err
+	}
 	if schema, err = withObjectType(schema); err != nil {
 		return nil, err
 	}
@@ -39,57 +67,76 @@ func inputSchema(raw json.RawMessage) (json.RawMessage, error) {
 	if required, ok := schema.get("required"); ok && !isArray(required) {
 		schema = schema.without("required") // null, or the boolean of draft 3, which says nothing here
 	}
-	return schema.json(), nil
+	return schema, nil
 }
 
 // inlineRootRef replaces a $ref at the root, which endpoints refuse, by what it
-// points at. References further in stay, with the definitions they need.
-func inlineRootRef(schema object) (object, error) {
-	root := schema
+// points at. References further in stay, with the definitions they need. Where the
+// two say different things, both must hold, and the reference moves into allOf.
+func inlineRootRef(schema object, follow func(string) string) (object, error) {
+	root := schema.json()
 	for range maxRootRefs {
 		value, ok := schema.get("$ref")
 		if !ok {
 			return schema, nil
 		}
-		var ref string
-		if json.Unmarshal(value, &ref) != nil {
+		if jsonKind(value) != "a string" {
 			return nil, errors.New("the input schema has a $ref that is not a string")
 		}
-		target, err := resolve(root, ref)
+		ref := textOf(value)
+		target, err := resolve(root, ref, follow)
 		if err != nil {
 			return nil, err
 		}
-		merged := schema.without("$ref")
+		own := schema.without("$ref")
+		if clash(own, target) {
+			return own.also(object{{"allOf", jsonList([]json.RawMessage{object{{"$ref", value}}.json()})}}), nil
+		}
 		for _, m := range target {
-			if _, own := merged.get(m.name); !own {
-				merged = append(merged, m)
+			if _, taken := own.get(m.name); !taken {
+				own = append(own, m)
 			}
 		}
-		schema = merged
+		schema = own
 	}
 	return nil, fmt.Errorf("the input schema's $ref leads through more than %d others", maxRootRefs)
 }
 
-// resolve follows a local JSON pointer, such as #/$defs/Query.
-func resolve(root object, ref string) (object, error) {
-	pointer, ok := strings.CutPrefix(ref, "#/")
-	if !ok {
+// clash reports whether a schema and what it refers to restrict the same thing in
+// different ways, or the latter is a document of its own.
+func clash(own, target object) bool {
+	for _, m := range target {
+		switch m.name {
+		case "title", "description", "default", "examples", "$comment":
+			continue
+		case "$id":
+			return true
+		}
+		if value, ok := own.get(m.name); ok && !bytes.Equal(value, m.value) {
+			return true
+		}
+	}
+	return false
+}
+
+// resolve follows a local JSON pointer, such as #/$defs/Query, to a schema that is
+// an object.
+func resolve(root json.RawMessage, ref string, follow func(string) string) (object, error) {
+	pointer, ok := strings.CutPrefix(ref, "#")
+	if !ok || pointer != "" && !strings.HasPrefix(pointer, "/") {
 		return nil, fmt.Errorf("the input schema is only a $ref to %q, which does not lie inside it", ref)
 	}
-	at := root
-	for token := range strings.SplitSeq(pointer, "/") {
-		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-		value, ok := at.get(token)
-		if !ok {
+	found := root
+	if pointer != "" {
+		if found, ok = lookUp(root, follow(pointer)); !ok {
 			return nil, fmt.Errorf("the input schema is a $ref to %q, which does not exist", ref)
 		}
-		next, err := parseObject(value)
-		if err != nil {
-			return nil, fmt.Errorf("the input schema is a $ref to %q, where %q %w", ref, token, err)
-		}
-		at = next
 	}
-	return at, nil
+	target, err := parseObject(found)
+	if err != nil {
+		return nil, fmt.Errorf("the input schema is a $ref to %q, which %w", ref, err)
+	}
+	return target, nil
 }
 
 func withObjectType(schema object) (object, error) {
@@ -129,6 +176,8 @@ func withProperties(schema object) (object, error) {
 }
 
 func isArray(value json.RawMessage) bool { return jsonKind(value) == "an array" }
+
+func isObject(value json.RawMessage) bool { return jsonKind(value) == "an object" }
 
 func isEmptyArray(value json.RawMessage) bool {
 	var items []json.RawMessage

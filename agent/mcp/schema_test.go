@@ -21,14 +21,14 @@ func TestASchemaBecomesOneThatEndpointsTake(t *testing.T) {
 		`{"type":["object","null"],"properties":{"a":true}}`: `{"type":"object","properties":{"a":true}}`,
 		`{"properties":{"z":{},"a":{}},"required":["z"]}`:    `{"type":"object","properties":{"z":{},"a":{}},"required":["z"]}`,
 		`{"type":"object","properties":{},"required":true}`:  `{"type":"object","properties":{}}`,
-		`{"$schema":"http://json-schema.org/draft-04/schema#","id":"x","type":"object","properties":{"n":{"minimum":0,"exclusiveMinimum":true}}}`:         `{"id":"x","type":"object","properties":{"n":{"minimum":0,"exclusiveMinimum":true}}}`,
+		`{"$schema":"http://json-schema.org/draft-04/schema#","id":"x","type":"object","properties":{"n":{"minimum":0,"exclusiveMinimum":true}}}`:         `{"$id":"x","type":"object","properties":{"n":{"exclusiveMinimum":0}}}`,
 		`{"type":"object","properties":{"properties":{"type":"string"},"type":{"type":"string"},"$ref":{"type":"string"},"required":{"type":"boolean"}}}`: `{"type":"object","properties":{"properties":{"type":"string"},"type":{"type":"string"},"$ref":{"type":"string"},"required":{"type":"boolean"}}}`,
 		`{"type":"object","properties":{"n":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"object","properties":{"next":{"$ref":"#/$defs/n"}}}}}`:            `{"type":"object","properties":{"n":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"object","properties":{"next":{"$ref":"#/$defs/n"}}}}}`,
 		`{"$ref":"#/definitions/Q","definitions":{"Q":{"type":"object","properties":{"q":{"type":"integer"}}}}}`:                                          `{"definitions":{"Q":{"type":"object","properties":{"q":{"type":"integer"}}}},"type":"object","properties":{"q":{"type":"integer"}}}`,
 		`{"$ref":"#/$defs/a~1b","$defs":{"a/b":{"$ref":"#/$defs/c"},"c":{"description":"deep"}}}`:                                                         `{"type":"object","$defs":{"a/b":{"$ref":"#/$defs/c"},"c":{"description":"deep"}},"description":"deep","properties":{}}`,
 		`{"oneOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{},"b":{}},"x-large":12345678901234567890}`:                                   `{"type":"object","oneOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{},"b":{}},"x-large":12345678901234567890}`,
 	} {
-		got, err := inputSchema(json.RawMessage(given))
+		got, _, err := inputSchema(json.RawMessage(given))
 		require.NoError(t, err, given)
 		assert.Equal(t, want, string(got), given)
 	}
@@ -51,7 +51,7 @@ func TestAHopelessSchemaSaysWhy(t *testing.T) {
 		`{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/a"}}}`: "more than 16 others",
 		`{"$ref":"#/$defs/a","$defs":{"a":[]}}`:                   "is an array",
 	} {
-		_, err := inputSchema(json.RawMessage(given))
+		_, _, err := inputSchema(json.RawMessage(given))
 		assert.ErrorContains(t, err, want, given)
 	}
 }
@@ -65,7 +65,7 @@ func FuzzInputSchema(f *testing.F) {
 		if !json.Valid([]byte(given)) {
 			return // it comes out of a decoded message
 		}
-		got, err := inputSchema(json.RawMessage(given))
+		got, _, err := inputSchema(json.RawMessage(given))
 		if err != nil {
 			return
 		}
@@ -75,7 +75,7 @@ func FuzzInputSchema(f *testing.F) {
 		var properties map[string]json.RawMessage
 		require.NoError(t, json.Unmarshal(schema["properties"], &properties), string(got))
 		require.NotNil(t, properties, string(got))
-		again, err := inputSchema(got)
+		again, _, err := inputSchema(got)
 		require.NoError(t, err)
 		require.Equal(t, string(got), string(again), "normalising twice changes nothing")
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,8 @@ const (
 	DefaultStartTimeout = 30 * time.Second
 	DefaultCallTimeout  = 2 * time.Minute
 	DefaultCloseTimeout = 5 * time.Second
+	// DefaultMaxCallTimeout is what progress may extend a call to.
+	DefaultMaxCallTimeout = 30 * time.Minute
 )
 
 // Server says how one MCP server is started and how long it may take. Name and
@@ -42,12 +45,26 @@ type Server struct {
 	URL     string
 	Headers map[string]string
 
+	// Sharing says how many steps one session, and so one process, serves. Nil means
+	// agent.SharePerRun: a start takes seconds, and what a server keeps between
+	// calls, such as a login or a page, is worth keeping between steps. It is a
+	// pointer because agent.SharePerStep is the zero value of its type.
+	Sharing *agent.Sharing
+	// Optional lets a step go on without the server where it does not start or
+	// cannot be listed. A server is required by default.
+	Optional bool
+
 	// StartTimeout limits the start until the server has answered initialize. 0
 	// means [DefaultStartTimeout].
 	StartTimeout time.Duration
 	// CallTimeout limits one call, with a restart of the server where that is
-	// needed, and one listing of the tools. 0 means [DefaultCallTimeout].
+	// needed, and the first listing of the tools. While the server reports progress
+	// of a call, the time counts anew from each report. 0 means
+	// [DefaultCallTimeout].
 	CallTimeout time.Duration
+	// MaxCallTimeout limits one call whatever progress it makes. 0 means
+	// [DefaultMaxCallTimeout], or CallTimeout where that is longer.
+	MaxCallTimeout time.Duration
 	// CloseTimeout limits Close: half of it for the server to end by itself once
 	// its input is closed, the rest for it to obey SIGTERM and SIGKILL. 0 means
 	// [DefaultCloseTimeout].
@@ -69,6 +86,9 @@ func (s Server) withDefaults() Server {
 	if s.CallTimeout == 0 {
 		s.CallTimeout = DefaultCallTimeout
 	}
+	if s.MaxCallTimeout == 0 {
+		s.MaxCallTimeout = max(DefaultMaxCallTimeout, s.CallTimeout)
+	}
 	if s.CloseTimeout == 0 {
 		s.CloseTimeout = DefaultCloseTimeout
 	}
@@ -87,7 +107,9 @@ func (s *Server) check() error {
 		return fmt.Errorf("mcp server %q: %w; use a server that is started by a command", s.Name, ErrHTTPUnavailable)
 	case s.Command == "":
 		return fmt.Errorf("mcp server %q has no command", s.Name)
-	case s.StartTimeout < 0, s.CallTimeout < 0, s.CloseTimeout < 0:
+	case s.Sharing != nil && !slices.Contains(sharings(), *s.Sharing):
+		return fmt.Errorf("mcp server %q: sharing %d is not known; use one of agent.SharePerRun, SharePerGroup, SharePerStep", s.Name, *s.Sharing)
+	case s.StartTimeout < 0, s.CallTimeout < 0, s.MaxCallTimeout < 0, s.CloseTimeout < 0:
 		return fmt.Errorf("mcp server %q has a negative timeout", s.Name)
 	}
 	words := append([]string{s.Command, s.Dir}, s.Args...)
@@ -112,8 +134,9 @@ type Toolset struct {
 }
 
 var (
-	_ agent.Toolset = (*Toolset)(nil)
-	_ agent.Sharer  = (*Toolset)(nil)
+	_ agent.Toolset  = (*Toolset)(nil)
+	_ agent.Sharer   = (*Toolset)(nil)
+	_ agent.Optional = (*Toolset)(nil)
 )
 
 // New returns the toolset of a server. Nothing is started. It reports a server
@@ -129,8 +152,20 @@ func New(server Server) (*Toolset, error) {
 // Name is the server's name.
 func (t *Toolset) Name() string { return t.server.Name }
 
-// Sharing is agent.SharePerRun: one process serves all steps of a run.
-func (t *Toolset) Sharing() agent.Sharing { return agent.SharePerRun }
+// Sharing is [Server.Sharing].
+func (t *Toolset) Sharing() agent.Sharing {
+	if t.server.Sharing == nil {
+		return agent.SharePerRun
+	}
+	return *t.server.Sharing
+}
+
+// Optional is [Server.Optional].
+func (t *Toolset) Optional() bool { return t.server.Optional }
+
+func sharings() []agent.Sharing {
+	return []agent.Sharing{agent.SharePerRun, agent.SharePerGroup, agent.SharePerStep}
+}
 
 // Open starts the server and returns once it is ready, as a [*Session]. Its
 // errors are a [*StartError], or the context's.

@@ -37,9 +37,7 @@ type Session struct {
 	conn     *connection
 	restart  *restart // under way
 	restarts int      // since the last answer to a call
-	tools    []agent.Tool
-	current  bool // tools is what the running server has
-	changes  int  // counts what may have made tools out of date
+	list     catalogue
 	problems []Problem
 
 	closing  sync.Once
@@ -96,43 +94,6 @@ func (s *Session) masked(err error) error {
 	return err
 }
 
-// Tools returns the server's tools as they are now. The list is asked for again
-// after the server said that it changed, and after a restart. Its errors are a
-// [*ListError], a [*DiedError], a [*StartError], [ErrSessionClosed] or the
-// context's.
-func (s *Session) Tools(ctx context.Context) ([]agent.Tool, error) {
-	limited, cancel := context.WithTimeoutCause(ctx, s.server.CallTimeout, errCallLimit)
-	defer cancel()
-	conn, err := s.connected(limited)
-	if errors.Is(err, errCallLimit) {
-		return nil, &ListError{Server: s.server.Name, Reason: fmt.Sprintf("the server was not running again within %s", s.server.CallTimeout)}
-	}
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	if s.current {
-		defer s.mu.Unlock()
-		return slices.Clone(s.tools), nil
-	}
-	changes := s.changes
-	s.mu.Unlock()
-
-	listed, err := conn.listTools(limited)
-	switch {
-	case err != nil && s.isClosed():
-		return nil, fmt.Errorf("mcp server %q: %w", s.server.Name, ErrSessionClosed)
-	case err != nil:
-		return nil, err
-	}
-	tools := s.readTools(listed)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tools = tools
-	s.current = s.changes == changes // else it changed while it was read, and is read again next time
-	return slices.Clone(tools), nil
-}
-
 // Problems returns what was noticed about the server and did not stop it, such as
 // tools that were left out, each once, oldest first.
 func (s *Session) Problems() []Problem {
@@ -168,9 +129,9 @@ func (s *Session) connected(ctx context.Context) (*connection, error) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return nil, fmt.Errorf("mcp server %q: %w", s.server.Name, ErrSessionClosed)
+		return nil, s.closedError()
 	}
-	if s.conn != nil && !lost(s.conn.wire) {
+	if s.running() {
 		defer s.mu.Unlock()
 		return s.conn, nil
 	}
@@ -201,7 +162,7 @@ func (s *Session) runRestart(r *restart, dead *connection, delay time.Duration) 
 	defer s.mu.Unlock()
 	s.restart = nil
 	s.conn = r.conn
-	s.outdated()
+	s.list.restarted()
 }
 
 func (s *Session) startAgain(dead *connection, delay time.Duration) (*connection, error) {
@@ -216,7 +177,7 @@ func (s *Session) startAgain(dead *connection, delay time.Duration) (*connection
 	select {
 	case <-timer.C:
 	case <-s.life.Done():
-		return nil, fmt.Errorf("mcp server %q: %w", s.server.Name, ErrSessionClosed)
+		return nil, s.closedError()
 	}
 	conn, err := s.connect(s.life)
 	if err != nil && s.life.Err() != nil {
@@ -240,15 +201,11 @@ func (s *Session) answered() {
 	s.restarts = 0
 }
 
-func (s *Session) listChanged() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.outdated()
-}
+// running reports whether there is a server to ask. The caller holds the lock.
+func (s *Session) running() bool { return s.conn != nil && !lost(s.conn.wire) }
 
-func (s *Session) outdated() {
-	s.current = false
-	s.changes++
+func (s *Session) closedError() error {
+	return fmt.Errorf("mcp server %q: %w", s.server.Name, ErrSessionClosed)
 }
 
 func (s *Session) isClosed() bool {
@@ -257,15 +214,20 @@ func (s *Session) isClosed() bool {
 	return s.closed
 }
 
+// report notes a problem, and logs it the first time.
 func (s *Session) report(tool, message string) {
-	p := Problem{Server: s.server.Name, Tool: tool, Message: s.redactor.text(message)}
+	p := Problem{Server: s.server.Name, Tool: s.redactor.text(tool), Message: s.redactor.text(message)}
+	if s.remember(p) {
+		s.server.Logger.Warn("mcp server problem", "tool", p.Tool, "problem", p.Message)
+	}
+}
+
+func (s *Session) remember(p Problem) (first bool) {
 	s.mu.Lock()
-	known := slices.Contains(s.problems, p)
-	if !known && len(s.problems) < maxProblems {
-		s.problems = append(s.problems, p)
+	defer s.mu.Unlock()
+	if slices.Contains(s.problems, p) || len(s.problems) >= maxProblems {
+		return false
 	}
-	s.mu.Unlock()
-	if !known {
-		s.server.Logger.Warn("mcp server problem", "tool", tool, "problem", p.Message)
-	}
+	s.problems = append(s.problems, p)
+	return true
 }

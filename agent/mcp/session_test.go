@@ -98,7 +98,7 @@ func TestAServerOfTheStatelessProtocolIsSpokenToInIt(t *testing.T) {
 func TestACallCarriesItsStableKey(t *testing.T) {
 	t.Parallel()
 	session := open(t, fake(t))
-	assert.JSONEq(t, `{"treadle.dev/key":"fetch/visit/1/turn/2/tool/0"}`, text(t, session, "meta", nil))
+	assert.JSONEq(t, `{"treadle.dev/key":"fetch/visit/1/turn/2/tool/0","progressToken":1002}`, text(t, session, "meta", nil))
 }
 
 func TestAServerGetsFewVariablesOfTheHost(t *testing.T) {

@@ -188,6 +188,9 @@ func (s *stdio) SendRequest(ctx context.Context, request transport.JSONRPCReques
 			return response, nil
 		default:
 		}
+		if s.outbox.withdraw(message) == unsent {
+			return nil, &unsentError{transport.ErrTransportClosed}
+		}
 		return nil, transport.ErrTransportClosed
 	case <-ctx.Done():
 		switch s.outbox.withdraw(message) {

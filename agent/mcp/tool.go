@@ -18,10 +18,15 @@ type tool struct {
 	session    *Session
 	spec       agent.ToolSpec
 	structured bool // the server declares an output schema
+	asTask     bool // the server runs it as a task only
 }
 
-// Spec returns what a model is told of the tool.
-func (t *tool) Spec() agent.ToolSpec { return t.spec }
+// Spec returns what a model is told of the tool, as a copy that is the caller's own.
+func (t *tool) Spec() agent.ToolSpec {
+	spec := t.spec
+	spec.InputSchema = bytes.Clone(spec.InputSchema)
+	return spec
+}
 
 // Call makes one call, once. A result that the server marks as failed is a failed
 // result; its refusal, its death and a timeout are errors.
@@ -30,30 +35,75 @@ func (t *tool) Call(ctx context.Context, call *agent.ToolCall) (*agent.ToolResul
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.spec.Name, err)
 	}
-	params := map[string]any{"name": t.spec.Origin, "arguments": arguments}
-	var meta map[string]any
+	server := &t.session.server
+	limited, clock := startCallClock(ctx, server.CallTimeout, server.MaxCallTimeout)
+	defer clock.stop()
+	request := outgoingRequest{
+		method: string(mcp.MethodToolsCall),
+		params: map[string]any{"name": t.spec.Origin, "arguments": arguments},
+		onProgress: func(p progressReport) {
+			clock.wind()
+			t.logProgress(limited, p)
+		},
+	}
 	if call.Key != "" {
-		meta = map[string]any{KeyMeta: call.Key}
+		request.meta = map[string]any{KeyMeta: call.Key}
 	}
-
-	limit := t.session.server.CallTimeout
-	limited, cancel := context.WithTimeoutCause(ctx, limit, errCallLimit)
-	defer cancel()
-	conn, err := t.session.connected(limited)
-	if err != nil {
-		return nil, t.explain(ctx, limited, nil, err)
+	if t.asTask {
+		request.params["task"] = map[string]any{"ttl": server.MaxCallTimeout.Milliseconds()}
 	}
-	raw, err := conn.request(limited, string(mcp.MethodToolsCall), params, meta)
+	conn, raw, err := t.send(limited, request)
+	if err == nil && t.asTask {
+		raw, err = t.awaitTask(limited, clock, conn, raw)
+	}
 	if err != nil {
 		return nil, t.explain(ctx, limited, conn, err)
 	}
 	t.session.answered()
 
-	result, err := toolResult(raw)
-	if err != nil {
-		return nil, fmt.Errorf("mcp server %q: %s: %w", t.session.server.Name, t.spec.Origin, err)
+	result, notes, err := toolResult(raw)
+	for _, note := range notes {
+		t.session.report(t.spec.Origin, note)
 	}
-	return t.checkStructured(result), nil
+	if err != nil {
+		return nil, fmt.Errorf("mcp server %q: %s: %w", server.Name, t.spec.Origin, err)
+	}
+	return t.checkResult(result), nil
+}
+
+// send sends a call to the running server. A call that was still waiting here when
+// the server died is sent to the next one: the dead one cannot have seen it. One
+// that was sent is never sent again, whatever the server promised of it.
+func (t *tool) send(ctx context.Context, request outgoingRequest) (*connection, json.RawMessage, error) {
+	conn, err := t.session.connected(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	raw, err := conn.request(ctx, request)
+	if !t.mayRepeat(conn, err) || ctx.Err() != nil {
+		return conn, raw, err
+	}
+	t.session.server.Logger.Info("a call that the server died before is made on the next", "tool", t.spec.Origin)
+	if conn, err = t.session.connected(ctx); err != nil {
+		return nil, nil, err
+	}
+	raw, err = conn.request(ctx, request)
+	return conn, raw, err
+}
+
+// mayRepeat reports whether a call that failed took no effect for sure, so that
+// making it on another server makes it once.
+func (t *tool) mayRepeat(conn *connection, err error) bool {
+	_, unsent := errors.AsType[*unsentError](err)
+	return unsent && lost(conn.wire)
+}
+
+func (t *tool) logProgress(ctx context.Context, p progressReport) {
+	session := t.session
+	session.server.Logger.DebugContext(
+		ctx, "progress", "tool", t.spec.Origin, "done", p.done, "total", p.total,
+		"message", clipped(session.redactor.text(p.message), maxLogMessage),
+	)
 }
 
 // explain turns what went wrong into an error that says whose limit or whose end
@@ -79,23 +129,34 @@ func (t *tool) explain(ctx, limited context.Context, conn *connection, err error
 		if unread {
 			conn.wire.Abandon("it had stopped reading its input")
 		}
-		return &CallTimeoutError{Server: server.Name, Tool: name, Timeout: server.CallTimeout, Unread: unread}
+		late := &CallTimeoutError{Server: server.Name, Tool: name, Timeout: server.CallTimeout, Unread: unread}
+		if errors.Is(context.Cause(limited), errHardLimit) {
+			late.Timeout = server.MaxCallTimeout
+			late.Progress = server.MaxCallTimeout > server.CallTimeout // else no progress was needed to get there
+		}
+		return late
 	case limited.Err() != nil:
 		return fmt.Errorf("%w: the server was still being started again", &CallTimeoutError{Server: server.Name, Tool: name, Timeout: server.CallTimeout})
 	}
 	return err
 }
 
-// checkStructured holds a tool to the output schema that it declared as far as
-// there is nothing else to go by.
-func (t *tool) checkStructured(result *agent.ToolResult) *agent.ToolResult {
-	if !t.structured || result.IsError || len(result.Structured) > 0 {
-		return result
+// checkResult holds a tool to the output schema that it declared, and puts words
+// to a failure that has none. What the tool did is done: its text stays, so that
+// nobody repeats the call for want of it.
+func (t *tool) checkResult(result *agent.ToolResult) *agent.ToolResult {
+	switch {
+	case result.IsError && len(result.Content) == 0:
+		result.Content = agent.Text("the tool failed and did not say why")
+	case t.structured && !result.IsError && len(result.Structured) == 0:
+		t.session.report(t.spec.Origin, "declares structured output and returned none")
+		note := "the tool declares structured output and returned nothing; it ran, and may have taken effect"
+		if len(result.Content) > 0 {
+			note = "the tool declares structured output and returned none; it ran, and may have taken effect; what it returned stands above"
+		}
+		result.IsError = true
+		result.Content = append(result.Content, agent.Text(note)...)
 	}
-	if len(result.Content) == 0 {
-		return agent.ErrorResult("the tool declares structured output and returned nothing")
-	}
-	t.session.report(t.spec.Origin, "declares structured output and returned only text")
 	return result
 }
 

@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -23,8 +24,10 @@ func TestEveryKindOfContentIsKept(t *testing.T) {
 		{Type: agent.PartText, Text: "inside", MediaType: "text/plain", URI: "file:///a.txt"},
 		{Type: agent.PartFile, MediaType: "application/pdf", Data: []byte("%PDF"), URI: "file:///a.pdf"},
 		{Type: agent.PartText, Text: "[resource] b.csv <file:///b.csv> (text/csv): the ledger", MediaType: "text/csv", URI: "file:///b.csv"},
-		{Type: agent.PartText, Text: `{"depth":3,"type":"hologram"}`},
+		{Type: agent.PartText, Text: `[content of the unknown type "hologram", as received] {"depth":3,"type":"hologram"}`},
 	}, result.Content)
+	require.Len(t, session.Problems(), 1)
+	assert.Contains(t, session.Problems()[0].String(), `tool "content": returns content of the unknown type "hologram"`)
 }
 
 func TestStructuredContentIsTheTextWhereThereIsNoOther(t *testing.T) {
@@ -37,17 +40,55 @@ func TestStructuredContentIsTheTextWhereThereIsNoOther(t *testing.T) {
 		assert.Equal(t, agent.Text(want), result.Content)
 		assert.Equal(t, json.RawMessage(want), result.Structured)
 	}
+	require.Len(t, session.Problems(), 1)
+	assert.Contains(t, session.Problems()[0].String(), `"structured-list": returns structured content that is an array`)
 }
 
-func TestAToolThatPromisedStructureAndReturnsNothingHasFailed(t *testing.T) {
+func TestAToolThatPromisedStructureAndReturnsNoneHasFailedAndTheSessionLives(t *testing.T) {
+	t.Parallel()
+	counter := filepath.Join(t.TempDir(), "starts")
+	session := open(t, fake(t, "count="+counter))
+	silent, err := call(t.Context(), find(t, session, "typed-silent"), nil)
+	require.NoError(t, err)
+	assert.True(t, silent.IsError)
+	assert.Contains(t, silent.Text(), "it ran, and may have taken effect")
+
+	wordy, err := call(t.Context(), find(t, session, "typed-text"), nil)
+	require.NoError(t, err)
+	assert.True(t, wordy.IsError)
+	require.Len(t, wordy.Content, 2)
+	assert.Equal(t, "only words", wordy.Content[0].Text, "what it said is kept")
+	require.Len(t, session.Problems(), 2)
+	assert.Equal(t, "typed-text", session.Problems()[1].Tool)
+
+	assert.Equal(t, `{}`, text(t, session, "echo", nil))
+	assert.Equal(t, "x", requireFile(t, counter), "the server was not started again")
+}
+
+func TestAnArrayInPlaceOfAResultIsTakenForItsContent(t *testing.T) {
 	t.Parallel()
 	session := open(t, fake(t))
-	result, err := call(t.Context(), find(t, session, "typed-silent"), nil)
+	result, err := call(t.Context(), find(t, session, "bare-list"), nil)
 	require.NoError(t, err)
-	assert.True(t, result.IsError)
-	assert.Equal(t, "only words", text(t, session, "typed-text", nil))
+	assert.Equal(t, &agent.ToolResult{}, result)
 	require.Len(t, session.Problems(), 1)
-	assert.Equal(t, "typed-text", session.Problems()[0].Tool)
+	assert.Contains(t, session.Problems()[0].String(), "answers with an array in place of a result")
+}
+
+func TestAFailureThatIsOnlyInTheBodyIsPassedOnAsItIs(t *testing.T) {
+	t.Parallel()
+	session := open(t, fake(t))
+	result, err := call(t.Context(), find(t, session, "odd-text"), nil)
+	require.NoError(t, err)
+	assert.Equal(t, agent.TextResult(`{"success":false}`), result)
+}
+
+func TestAFailureWithoutWordsGetsSome(t *testing.T) {
+	t.Parallel()
+	session := open(t, fake(t))
+	result, err := call(t.Context(), find(t, session, "silent-fail"), nil)
+	require.NoError(t, err)
+	assert.Equal(t, agent.ErrorResult("the tool failed and did not say why"), result)
 }
 
 func TestAResultMarkedAsErrorIsAFailedResultWithItsText(t *testing.T) {
