@@ -21,7 +21,7 @@ type ConfigError struct {
 	Server   string // empty when it is not about one server
 	Field    string // such as "args", "env.TOKEN"; empty when it is not about one
 	Variable string // the missing variable, for [ErrMissingVariable]
-	Err      error  // the kind, where it has a name: [ErrMissingVariable], [ErrHTTPUnavailable]
+	Err      error  // the kind, where it has a name: [ErrMissingVariable]
 }
 
 func (e *ConfigError) Error() string { return e.String() }
@@ -223,19 +223,22 @@ func (p *place) checkKind(entry object, server *Server) {
 		p.problem("mcp.config.name", "", "a server needs a name", "")
 	}
 	switch strings.ToLower(kind) {
-	case "", "stdio":
-	case "http", "sse", "streamable-http", "streamablehttp", "streamable_http", "ws", "websocket":
-		hasURL, hasCommand = true, false
+	case "":
+	case "stdio":
+		hasURL = hasURL && hasCommand
 	default:
-		p.problem("mcp.config.kind", "type", fmt.Sprintf("type %q is not known", kind), `use "stdio" with a command`)
-		return
+		known := false
+		if server.Kind, known = ParseKind(kind); !known {
+			p.problem("mcp.config.kind", "type", fmt.Sprintf("type %q is not known", kind), `use "stdio" with a command, or "http" or "sse" with a url`)
+			return
+		}
+		hasURL = true
 	}
 	switch {
 	case hasURL && hasCommand:
 		p.problem("mcp.config.kind", "url", "it has both a command and a url", "keep one of the two")
 	case hasURL:
-		e := p.problem("mcp.config.http", "url", "it is reached by url; "+ErrHTTPUnavailable.Error(), "use a server that is started by a command, or disable this one")
-		e.Err = ErrHTTPUnavailable
+		p.checkURL(server)
 	case server.Command == "" && !p.failed("command"):
 		p.problem("mcp.config.command", "command", "it has no command", "name the program that serves it")
 	}

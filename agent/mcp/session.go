@@ -59,7 +59,7 @@ func newSession(server Server, dir string) *Session {
 	life, end := context.WithCancel(context.Background())
 	return &Session{
 		server: server, dir: dir, life: life, end: end,
-		redactor: newRedactor(server.Secrets),
+		redactor: newRedactor(server.secrets()),
 	}
 }
 
@@ -74,11 +74,19 @@ func (s *Session) start(ctx context.Context) error {
 }
 
 func (s *Session) connect(ctx context.Context) (*connection, error) {
-	wire := newStdio(s.server, s.dir, s.redactor, func() {
+	conn, err := connect(ctx, &s.server, s.newWire(), s.listChanged)
+	return conn, s.masked(err)
+}
+
+func (s *Session) newWire() wire {
+	if s.server.URL != "" {
+		return newHTTPWire(s.server, s.redactor, func() {
+			s.report("", "sends events that are not of the protocol; they are passed over")
+		})
+	}
+	return newStdio(s.server, s.dir, s.redactor, func() {
 		s.report("", "writes to its standard output what is not of the protocol; those lines are passed over")
 	})
-	conn, err := connect(ctx, &s.server, wire, s.listChanged)
-	return conn, s.masked(err)
 }
 
 // masked keeps secrets out of a start error: the command may hold one, and a
@@ -88,7 +96,7 @@ func (s *Session) masked(err error) error {
 	if !errors.As(err, &failed) {
 		return err
 	}
-	failed.Command = s.redactor.text(failed.Command)
+	failed.Command, failed.URL = s.redactor.text(failed.Command), s.redactor.text(failed.URL)
 	text := failed.Err.Error()
 	if masked := s.redactor.text(text); masked != text {
 		failed.Err = errors.New(masked)
