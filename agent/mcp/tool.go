@@ -44,6 +44,11 @@ func (t *tool) Call(ctx context.Context, call *agent.ToolCall) (*agent.ToolResul
 		return nil, t.explain(ctx, limited, nil, err)
 	}
 	raw, err := conn.request(limited, string(mcp.MethodToolsCall), params, meta)
+	if t.repeatable(err) && limited.Err() == nil {
+		if conn, err = t.session.connected(limited); err == nil {
+			raw, err = conn.request(limited, string(mcp.MethodToolsCall), params, meta)
+		}
+	}
 	if err != nil {
 		return nil, t.explain(ctx, limited, conn, err)
 	}
