@@ -15,7 +15,7 @@ import (
 type event struct {
 	name string // "message" where the server names none
 	data []byte
-	id   string // the id in force after it; empty where the server gives none
+	id   string // its own; empty where the server gives it none
 }
 
 // eventReader reads server-sent events as the HTML standard has them, with lines
@@ -24,7 +24,7 @@ type eventReader struct {
 	in    *bufio.Reader
 	limit int // bytes of one event's data
 
-	lastID   string // of the last whole event
+	lastID   string // in force after the last whole event: later ones need not name their own
 	nextID   string // of the event being read
 	retry    time.Duration
 	hasRetry bool
@@ -73,7 +73,9 @@ func (r *eventReader) next() (event, error) {
 			continue
 		}
 		r.lastID = r.nextID
-		e.id = r.lastID
+		if hasID {
+			e.id = r.lastID
+		}
 		if e.name == "" {
 			e.name = "message"
 		}
@@ -119,10 +121,11 @@ func (r *eventReader) line(already int) ([]byte, error) {
 				continue
 			}
 		}
-		end := bytes.IndexAny(chunk, "\r\n")
-		whole := end >= 0
-		if !whole {
-			end = len(chunk)
+		end, whole := len(chunk), false
+		for _, mark := range []byte("\n\r") {
+			if i := bytes.IndexByte(chunk[:end], mark); i >= 0 {
+				end, whole = i, true
+			}
 		}
 		if already+len(line)+end > r.limit {
 			return nil, errTooLong
@@ -183,7 +186,7 @@ func (s *eventStream) read(body io.Reader, handle func(e event, replayed bool)) 
 			return err
 		}
 		s.quiet = 0
-		s.lastID = e.id
+		s.lastID = in.lastID
 		handle(e, s.replayed(e.id))
 	}
 }

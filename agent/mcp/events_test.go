@@ -39,7 +39,7 @@ func TestEventsAreReadAsTheStandardHasThem(t *testing.T) {
 		"data: a\ndata:\ndata:  b\n\n":        {message("", "a\n\n b")},
 		"event: ping\n\ndata: a\n\n":          {message("", "a")},
 		"event: endpoint\ndata: /x\n\n":       {{name: "endpoint", data: []byte("/x")}},
-		"id: 1\ndata: a\n\ndata: b\n\n":       {message("1", "a"), message("1", "b")},
+		"id: 1\ndata: a\n\ndata: b\n\n":       {message("1", "a"), message("", "b")},
 		"id: 1\ndata: a\n\nid\ndata: b\n\n":   {message("1", "a"), message("", "b")},
 		"id: 1\n\n":                           {{name: "message", id: "1"}},
 		"id: a\x00b\ndata: a\n\n":             {message("", "a")},

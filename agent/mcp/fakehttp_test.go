@@ -261,17 +261,22 @@ func (m memory) RoundTrip(request *http.Request) (*http.Response, error) {
 	go func() {
 		defer stop()
 		defer func() {
-			err := io.EOF
 			if recover() != nil {
-				err = io.ErrUnexpectedEOF
+				_ = writer.CloseWithError(io.ErrUnexpectedEOF)
+				w.once.Do(func() { close(w.begun) }) // without a status
+				return
 			}
 			w.WriteHeader(http.StatusOK)
-			_ = writer.CloseWithError(err)
+			_ = writer.CloseWithError(io.EOF)
 		}()
 		m.handler.ServeHTTP(w, inner)
 	}()
 	select {
 	case <-w.begun:
+		if w.status == 0 {
+			cancel()
+			return nil, io.ErrUnexpectedEOF
+		}
 		return &http.Response{StatusCode: w.status, Header: w.sent, Request: request, Body: &memoryBody{reader, cancel}}, nil
 	case <-ctx.Done():
 		cancel()

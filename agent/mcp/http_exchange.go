@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,8 @@ import (
 
 // maxResumes is how often in a row a broken stream may fail to open again.
 const maxResumes = 8
+
+var errNoAnswer = errors.New("it took the request and sent no answer")
 
 // errElsewhere says that the answer to a request comes on another stream.
 var errElsewhere = errors.New("the answer comes on another stream")
@@ -51,6 +54,7 @@ func (x *exchange) run(ctx context.Context) (*transport.JSONRPCResponse, error) 
 		cancel()
 		return nil, transport.ErrTransportClosed
 	}
+	var deaf <-chan struct{}
 	for {
 		select {
 		case response := <-answer:
@@ -62,9 +66,14 @@ func (x *exchange) run(ctx context.Context) (*transport.JSONRPCResponse, error) 
 		case <-x.wire.lost:
 			cancel()
 			return orLate(answer, transport.ErrTransportClosed)
+		case <-deaf:
+			return orLate(answer, x.failed(http.StatusAccepted, errNoAnswer))
 		case err := <-done:
 			if errors.Is(err, errElsewhere) {
-				done = nil // wait on, for the listening stream to bring it
+				done = nil // the stream of notifications may bring it
+				if !x.wire.isOlder() {
+					deaf = x.wire.deaf
+				}
 				continue
 			}
 			if lost(x.wire) {
@@ -125,12 +134,28 @@ func (x *exchange) refused(response *http.Response) error {
 		h.lose(gone.Reason, true)
 		return err
 	}
-	var message incoming
-	if json.Unmarshal(body, &message) == nil && !isNull(message.Error) {
-		h.inbox.deliver(&transport.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, ID: x.id, Error: errorDetails(message.Error)})
+	if isErrorMessage(body) && h.inbox.receive(body, false, &x.id) && !h.inbox.waits(x.id) {
 		return nil
 	}
 	return err
+}
+
+// isErrorMessage tells an error of JSON-RPC from the JSON that proxies and
+// frameworks send with a status.
+func isErrorMessage(body []byte) bool {
+	var message struct {
+		Error struct {
+			Code *int `json:"code"`
+		} `json:"error"`
+	}
+	return json.Unmarshal(body, &message) == nil && message.Error.Code != nil
+}
+
+// looksLikeJSON tells a message from a page or a word, which are no stray messages
+// but errors.
+func looksLikeJSON(body []byte) bool {
+	body = bytes.TrimSpace(body)
+	return len(body) > 0 && (body[0] == '{' || body[0] == '[')
 }
 
 // single takes in an answer that is no stream.
@@ -139,25 +164,22 @@ func (x *exchange) single(response *http.Response, kind string) error {
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxMessage+1))
 	switch {
 	case err != nil:
-		return x.failed(response, h.broken(err))
+		return x.failed(response.StatusCode, h.broken(err))
 	case len(body) > maxMessage:
-		return x.failed(response, errAnswerTooLong)
+		return x.failed(response.StatusCode, errAnswerTooLong)
 	}
-	isMessage := len(body) > 0 && json.Valid(body)
-	if isMessage {
-		h.inbox.receive(x.addressed(body), false)
-	}
+	isMessage := looksLikeJSON(body) && h.inbox.receive(body, false, &x.id)
 	switch {
 	case !h.inbox.waits(x.id):
 		return nil
-	case h.isOlder() || (h.isListening() && !isMessage && (len(body) == 0 || response.StatusCode == http.StatusAccepted)):
+	case h.isOlder() || (h.isListening() && (len(body) == 0 || response.StatusCode == http.StatusAccepted)):
 		return errElsewhere
 	case len(body) == 0:
-		return x.failed(response, errors.New("it took the request and sent no answer"))
+		return x.failed(response.StatusCode, errNoAnswer)
 	case isMessage:
-		return x.failed(response, errors.New("it is not the answer to this request"))
+		return x.failed(response.StatusCode, errors.New("it is not the answer to this request"))
 	}
-	return x.failed(response, fmt.Errorf("it is %s, which is neither JSON nor an event stream; check the url", orNothing(kind)))
+	return x.failed(response.StatusCode, fmt.Errorf("it is %s, which is neither JSON nor an event stream; check the url", orNothing(kind)))
 }
 
 func orNothing(kind string) string {
@@ -167,19 +189,8 @@ func orNothing(kind string) string {
 	return oneLine(kind, 100)
 }
 
-// addressed gives the id of the request to an error without one: a server that
-// could not read the request does not know its id.
-func (x *exchange) addressed(body []byte) []byte {
-	var message incoming
-	if json.Unmarshal(body, &message) != nil || message.ID != nil || message.Method != "" || isNull(message.Error) {
-		return body
-	}
-	x.wire.inbox.deliver(&transport.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, ID: x.id, Error: errorDetails(message.Error)})
-	return nil
-}
-
-func (x *exchange) failed(response *http.Response, err error) error {
-	return &HTTPError{Server: x.wire.server.Name, Method: x.method, Status: response.StatusCode, Err: err}
+func (x *exchange) failed(status int, err error) error {
+	return &HTTPError{Server: x.wire.server.Name, Method: x.method, Status: status, Err: err}
 }
 
 // follow reads the stream of events that brings the answer. A stream that breaks
@@ -190,7 +201,7 @@ func (x *exchange) follow(ctx context.Context, response *http.Response) error {
 	for {
 		err := stream.read(response.Body, func(e event, replayed bool) {
 			if e.name == "message" {
-				h.inbox.receive(e.data, replayed)
+				h.inbox.receive(e.data, replayed, &x.id)
 			}
 		})
 		closeBody(response)
@@ -200,9 +211,9 @@ func (x *exchange) follow(ctx context.Context, response *http.Response) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, errTooLong):
-			return x.failed(response, errAnswerTooLong)
+			return x.failed(response.StatusCode, errAnswerTooLong)
 		case stream.lastID == "" || h.isModern():
-			return x.failed(response, fmt.Errorf("the stream ended before the answer: %w", h.broken(err)))
+			return x.failed(response.StatusCode, fmt.Errorf("the stream ended before the answer: %w", h.broken(err)))
 		}
 		if response, err = x.resume(ctx, stream); err != nil {
 			return err

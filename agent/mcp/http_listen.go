@@ -15,10 +15,8 @@ import (
 // request, such as that its tools have changed. A server need not offer it.
 func (h *httpWire) startListening() {
 	h.mu.Lock()
-	needed := h.listening == notListening && !h.older && !mcp.IsModernProtocol(h.version)
-	if needed {
-		h.listening = isListening
-	}
+	needed := !h.listening && !h.older && !mcp.IsModernProtocol(h.version)
+	h.listening = h.listening || needed
 	h.mu.Unlock()
 	if needed {
 		h.spawn(h.listen)
@@ -28,7 +26,7 @@ func (h *httpWire) startListening() {
 func (h *httpWire) isListening() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.listening == isListening
+	return h.listening
 }
 
 // listen keeps the stream open for as long as the session lives.
@@ -49,7 +47,7 @@ func (h *httpWire) listen(ctx context.Context) {
 			opened, failures = true, 0
 			err = stream.read(response.Body, func(e event, replayed bool) {
 				if e.name == "message" {
-					h.inbox.receive(e.data, replayed)
+					h.inbox.receive(e.data, replayed, nil)
 				}
 			})
 			closeBody(response)
@@ -79,9 +77,7 @@ func (h *httpWire) listensOn(ctx context.Context, err error, opened bool) bool {
 	case isPassing(err):
 		return true
 	}
-	h.mu.Lock()
-	h.listening = listeningRefused
-	h.mu.Unlock()
+	close(h.deaf)
 	h.server.Logger.Debug("the server sends no notifications of its own accord", "reason", err)
 	return false
 }
@@ -193,7 +189,7 @@ func (h *httpWire) readEvents(response *http.Response, opened chan<- error) {
 			isOpen, refused = err == nil, err != nil
 			opened <- err
 		case e.name == "message":
-			h.inbox.receive(e.data, false)
+			h.inbox.receive(e.data, false, nil)
 		}
 	})
 	switch {

@@ -81,14 +81,14 @@ func TestAnAnswerMayComeInAnyFormOfTheProtocol(t *testing.T) {
 func TestALargeAnswerArrivesWholeOverHTTP(t *testing.T) {
 	t.Parallel()
 	f := newHTTPFake()
-	large := strings.Repeat("x", 5_000_000)
+	large := strings.Repeat("x", 2_000_000)
 	f.tools["json"] = func(c *httpCall) { c.answer(large) }
 	f.tools["stream"] = func(c *httpCall) { c.stream().event("1", c.success(large)) }
 	session := open(t, f.serve(t))
 	assert.Len(t, text(t, session, "json", nil), len(large))
 	assert.Len(t, text(t, session, "stream", nil), len(large))
-	echoed := text(t, session, "echo", map[string]string{"large": large})
-	assert.Len(t, echoed, len(large)+len(`{"large":""}`))
+	echoed := text(t, session, "echo", map[string]string{"large": large[:500_000]})
+	assert.Len(t, echoed, 500_000+len(`{"large":""}`))
 }
 
 func TestAnAnswerWithoutEndIsCutOffAndCostsOnlyItsCall(t *testing.T) {
@@ -130,6 +130,7 @@ func TestWhatIsNoAnswerIsSaid(t *testing.T) {
 	}
 	f.tools["trouble"] = func(c *httpCall) { http.Error(c.w, "the database\nis away", http.StatusBadGateway) }
 	f.tools["forbidden"] = func(c *httpCall) { http.Error(c.w, "no", http.StatusForbidden) }
+	f.tools["framework"] = func(c *httpCall) { writeJSON(c.w, http.StatusInternalServerError, `{"error":"oops"}`) }
 	f.tools["accepted"] = func(c *httpCall) { c.w.WriteHeader(http.StatusAccepted) }
 	f.tools["other"] = func(c *httpCall) { writeJSON(c.w, 200, success([]byte("9999"), textResult("not yours"))) }
 	f.tools["empty-stream"] = func(c *httpCall) { c.stream() }
@@ -145,6 +146,7 @@ func TestWhatIsNoAnswerIsSaid(t *testing.T) {
 		"page":         "its answer is not usable: it is text/html, which is neither JSON nor an event stream; check the url",
 		"trouble":      "it answered 502 Bad Gateway: the database is away",
 		"forbidden":    "403 Forbidden: no",
+		"framework":    `it answered 500 Internal Server Error: {"error":"oops"}`,
 		"accepted":     "it took the request and sent no answer",
 		"other":        "it is not the answer to this request",
 		"empty-stream": "the stream ended before the answer: the connection was closed",
@@ -230,17 +232,10 @@ func TestARedirectIsFollowedOnlyOnTheSameServer(t *testing.T) {
 func TestRequestsOfAServerBehindAURLAreAnswered(t *testing.T) {
 	t.Parallel()
 	f := newHTTPFake()
-	answers := make(chan string, 2)
-	f.before = func(w http.ResponseWriter, _ *http.Request, m *fakeRequest) bool {
-		return false
-	}
 	f.tools["ask"] = func(c *httpCall) {
 		events := c.stream()
 		events.event("", `{"jsonrpc":"2.0","id":"s1","method":"sampling/createMessage","params":{}}`)
 		events.event("", `{"jsonrpc":"2.0","id":"s2","method":"ping"}`)
-		for range 2 {
-			answers <- ""
-		}
 		events.event("", c.success("asked"))
 	}
 	session := open(t, f.serve(t))

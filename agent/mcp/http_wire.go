@@ -49,6 +49,7 @@ type httpWire struct {
 	life  context.Context // ends when the session is lost or closed
 	end   context.CancelFunc
 	lost  chan struct{}
+	deaf  chan struct{} // closed when the server does not offer a stream to listen on
 	slots chan struct{} // of what goes out in the background
 	work  sync.WaitGroup
 
@@ -60,21 +61,12 @@ type httpWire struct {
 	version   string
 	posts     *url.URL // where messages go; with the older transport another URL than url
 	older     bool     // the transport of 2024-11-05
-	listening listening
+	listening bool     // a stream for messages that answer nothing is open, or will be
 	stray     sync.Once
 
 	loseOnce, closeOnce sync.Once
 	closeErr            error
 }
-
-// listening is what is known of the stream for messages that answer nothing.
-type listening int
-
-const (
-	notListening listening = iota
-	isListening
-	listeningRefused
-)
 
 var _ transport.HTTPConnection = (*httpWire)(nil)
 
@@ -84,6 +76,7 @@ func newHTTPWire(server Server, redactor *redactor, onStray func()) *httpWire {
 		server: server, redactor: redactor,
 		life: life, end: end,
 		lost:  make(chan struct{}),
+		deaf:  make(chan struct{}),
 		slots: make(chan struct{}, maxBackground),
 	}
 	h.url, _ = url.Parse(server.URL) // it was checked

@@ -58,28 +58,33 @@ func (in *inbox) deliver(response *transport.JSONRPCResponse) {
 }
 
 // receive takes a message, or a batch of them, which the protocol had in its
-// revision 2025-03-26. Of a replayed one only answers count: they go to those who
-// still wait, and to nobody twice.
-func (in *inbox) receive(data []byte, replayed bool) {
+// revision 2025-03-26, and reports whether it is one. Of a replayed one only
+// answers count: they go to those who still wait, and to nobody twice. An error
+// without an id is the answer to the request that own names, if it names one: a
+// server that could not read a request does not know its id.
+func (in *inbox) receive(data []byte, replayed bool, own *mcp.RequestId) bool {
 	data = bytes.TrimSpace(data)
 	if len(data) == 0 {
-		return // an event that only sets an id
+		return false // an event that only sets an id
 	}
 	var batch []json.RawMessage
 	if data[0] == '[' && json.Unmarshal(data, &batch) == nil {
 		for _, message := range batch {
-			in.receiveOne(message, replayed)
+			in.receiveOne(message, replayed, own)
 		}
-		return
+		return true
 	}
-	in.receiveOne(data, replayed)
+	return in.receiveOne(data, replayed, own)
 }
 
-func (in *inbox) receiveOne(data []byte, replayed bool) {
+func (in *inbox) receiveOne(data []byte, replayed bool, own *mcp.RequestId) bool {
 	var message incoming
 	if len(data) == 0 || data[0] != '{' || json.Unmarshal(data, &message) != nil {
 		in.stray(data)
-		return
+		return false
+	}
+	if message.ID == nil && message.Method == "" && !isNull(message.Error) {
+		message.ID = own
 	}
 	switch {
 	case message.Method == "" && message.ID != nil:
@@ -88,6 +93,7 @@ func (in *inbox) receiveOne(data []byte, replayed bool) {
 		})
 	case message.Method == "":
 		in.stray(data)
+		return false
 	case replayed:
 	case message.ID != nil:
 		in.reply(*message.ID, message.Method)
@@ -97,6 +103,7 @@ func (in *inbox) receiveOne(data []byte, replayed bool) {
 			in.tell(notification)
 		}
 	}
+	return true
 }
 
 func (in *inbox) setNotify(notify func(mcp.JSONRPCNotification)) {
