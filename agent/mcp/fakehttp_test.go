@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/treadle-dev/treadle/agent/mcp"
 )
@@ -417,3 +418,9 @@ func (f *olderFake) post(w http.ResponseWriter, r *http.Request) {
 		s.messages <- recorded.Body.String()
 	}
 }
+
+// How long a test waits for what must come, and how often it looks.
+const (
+	waitTime = 20 * time.Second
+	tickTime = time.Millisecond
+)

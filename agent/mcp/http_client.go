@@ -266,8 +266,8 @@ func (h *httpWire) refusal(what string, response *http.Response, body []byte) er
 	h.mu.Lock()
 	inSession := (h.session != "" || h.older) && what != string(mcp.MethodInitialize)
 	h.mu.Unlock()
-	unknown := status == http.StatusBadRequest && bytes.Contains(bytes.ToLower(body), []byte("session"))
-	if inSession && (status == http.StatusNotFound || status == http.StatusGone || unknown) {
+	unknown := status == http.StatusNotFound || status == http.StatusGone || (status == http.StatusBadRequest && saysUnknownSession(body))
+	if inSession && unknown {
 		return &SessionLostError{Server: h.server.Name, Reason: statusText(status)}
 	}
 	failed := &HTTPError{
@@ -278,6 +278,13 @@ func (h *httpWire) refusal(what string, response *http.Response, body []byte) er
 		failed.Err = fmt.Errorf("it redirects to %s, which is not followed with this session's headers; check the url", h.redactor.text(originText(location)))
 	}
 	return failed
+}
+
+// saysUnknownSession reads the words of a refusal. "Session already exists" is said
+// of a stream that the server has not noticed the end of.
+func saysUnknownSession(body []byte) bool {
+	words := bytes.ToLower(body)
+	return bytes.Contains(words, []byte("session")) && !bytes.Contains(words, []byte("already"))
 }
 
 // broken is how an error says that a connection ended.

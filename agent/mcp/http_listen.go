@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -126,6 +127,8 @@ func isPassing(err error) bool {
 		return false
 	}
 	switch failed.Status {
+	case http.StatusBadRequest:
+		return strings.Contains(failed.Body, "already") // as some say for 409
 	case 0, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
 		return true
 	case http.StatusNotImplemented:

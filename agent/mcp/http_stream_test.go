@@ -245,6 +245,8 @@ func TestAfterAGapInTheListeningStreamTheToolsAreListedAgain(t *testing.T) {
 			case 2:
 				w.WriteHeader(http.StatusConflict) // it has not noticed the end of the first
 			case 3:
+				http.Error(w, "session already exists", http.StatusBadRequest) // the same, as others say it
+			case 4:
 				w.WriteHeader(http.StatusBadGateway)
 			default:
 				newEventWriter(w)

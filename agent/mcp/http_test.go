@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -254,43 +255,48 @@ func TestASlowCallOverHTTPTimesOutAloneAndTellsTheServer(t *testing.T) {
 	for _, kind := range []string{"no headers", "headers and nothing", "a trickle"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			f := newHTTPFake()
-			begun := make(chan struct{})
-			f.tools["slow"] = func(c *httpCall) {
-				close(begun)
-				if kind != "no headers" {
-					events := c.stream()
-					for kind == "a trickle" && c.r.Context().Err() == nil {
-						events.raw(":")
-						time.Sleep(time.Millisecond)
+			synctest.Test(t, func(t *testing.T) {
+				f := newHTTPFake()
+				begun := make(chan struct{})
+				f.tools["slow"] = func(c *httpCall) {
+					close(begun)
+					if kind != "no headers" {
+						events := c.stream()
+						for kind == "a trickle" && c.r.Context().Err() == nil {
+							events.raw(":")
+							time.Sleep(time.Second)
+						}
 					}
+					<-c.r.Context().Done()
 				}
-				<-c.r.Context().Done()
-			}
-			server := f.serve(t)
-			server.CallTimeout = time.Second
-			session := open(t, server)
-			slow, echo := find(t, session, "slow"), find(t, session, "echo")
-			var group sync.WaitGroup
-			group.Go(func() {
-				_, err := call(t.Context(), slow, nil)
-				assert.ErrorIs(t, err, mcp.ErrCallTimeout)
-				var late *mcp.CallTimeoutError
-				if assert.ErrorAs(t, err, &late) {
-					assert.False(t, late.Unread)
+				session := open(t, f.inMemory())
+				slow, echo := find(t, session, "slow"), find(t, session, "echo")
+				began := time.Now()
+				var group sync.WaitGroup
+				group.Go(func() {
+					_, err := call(t.Context(), slow, nil)
+					assert.ErrorIs(t, err, mcp.ErrCallTimeout)
+					var late *mcp.CallTimeoutError
+					if assert.ErrorAs(t, err, &late) {
+						assert.False(t, late.Unread)
+					}
+				})
+				<-begun
+				for range 5 {
+					_, err := call(t.Context(), echo, nil)
+					require.NoError(t, err)
 				}
+				group.Wait()
+				assert.Equal(t, mcp.DefaultCallTimeout, time.Since(began))
+				synctest.Wait()
+				assert.Equal(t, 1, f.count("notifications/cancelled"))
+				assert.Contains(t, f.got("notifications/cancelled")[0].body, `"reason":"call timeout"`)
+				assert.Contains(t, f.got("slow")[0].body, `"id":`+idOfCancelled(t, f))
+				assert.Equal(t, `{}`, text(t, session, "echo", nil))
+				assert.Equal(t, 1, f.count("initialize"))
+				require.NoError(t, session.Close())
+				synctest.Wait()
 			})
-			<-begun
-			for range 5 {
-				_, err := call(t.Context(), echo, nil)
-				require.NoError(t, err)
-			}
-			group.Wait()
-			require.Eventually(t, func() bool { return f.count("notifications/cancelled") == 1 }, 10*time.Second, time.Millisecond)
-			assert.Contains(t, f.got("notifications/cancelled")[0].body, `"reason":"call timeout"`)
-			assert.Contains(t, f.got("slow")[0].body, `"id":`+idOfCancelled(t, f))
-			assert.Equal(t, `{}`, text(t, session, "echo", nil))
-			assert.Equal(t, 1, f.count("initialize"))
 		})
 	}
 }
