@@ -227,12 +227,12 @@ func (p *place) checkKind(entry object, server *Server) {
 	case "stdio":
 		hasURL = hasURL && hasCommand
 	default:
-		known := false
-		if server.Kind, known = ParseKind(kind); !known {
+		read, known := ParseKind(kind)
+		if !known {
 			p.problem("mcp.config.kind", "type", fmt.Sprintf("type %q is not known", kind), `use "stdio" with a command, or "http" or "sse" with a url`)
 			return
 		}
-		hasURL = true
+		server.Kind, hasURL = read, true
 	}
 	switch {
 	case hasURL && hasCommand:

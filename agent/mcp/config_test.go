@@ -113,8 +113,11 @@ func TestWhatIsWrongWithAServerReachedByURLIsSaidWithoutItsSecrets(t *testing.T)
 		assert.Empty(t, servers)
 	}
 	for _, server := range []mcp.Server{
-		{Name: "s", URL: "x"}, {Name: "s", URL: "http://a", Command: "b"}, {Name: "s", URL: "http://a", Kind: "ws"},
-		{Name: "s", URL: "http://a", Headers: map[string]string{"Accept": "b"}}, {Name: "s"},
+		{Name: "s", URL: "x"},
+		{Name: "s", URL: "http://a", Command: "b"},
+		{Name: "s", URL: "http://a", Kind: "ws"},
+		{Name: "s", URL: "http://a", Headers: map[string]string{"Accept": "b"}},
+		{Name: "s"},
 	} {
 		_, err := mcp.New(server)
 		require.Error(t, err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -216,9 +217,7 @@ func (h *httpWire) setHeader(request *http.Request, r *httpRequest, token string
 	request.Header = header
 	request.Host = header.Get("Host") // empty means the URL's
 	header.Del("Host")
-	for name, values := range r.header {
-		header[name] = values
-	}
+	maps.Copy(header, r.header)
 	switch r.verb {
 	case http.MethodPost:
 		header.Set("Content-Type", "application/json")

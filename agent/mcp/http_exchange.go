@@ -196,29 +196,33 @@ func (x *exchange) failed(status int, err error) error {
 // follow reads the stream of events that brings the answer. A stream that breaks
 // is resumed after its last event, which sends no request again.
 func (x *exchange) follow(ctx context.Context, response *http.Response) error {
-	h := x.wire
 	stream := &eventStream{}
 	for {
-		err := stream.read(response.Body, func(e event, replayed bool) {
-			if e.name == "message" {
-				h.inbox.receive(e.data, replayed, &x.id)
-			}
-		})
-		closeBody(response)
+		err := x.read(stream, response)
 		switch {
-		case !h.inbox.waits(x.id):
+		case !x.wire.inbox.waits(x.id):
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, errTooLong):
 			return x.failed(response.StatusCode, errAnswerTooLong)
-		case stream.lastID == "" || h.isModern():
-			return x.failed(response.StatusCode, fmt.Errorf("the stream ended before the answer: %w", h.broken(err)))
+		case stream.lastID == "" || x.wire.isModern():
+			return x.failed(response.StatusCode, fmt.Errorf("the stream ended before the answer: %w", x.wire.broken(err)))
 		}
-		if response, err = x.resume(ctx, stream); err != nil {
+		if response, err = x.resume(ctx, stream); err != nil { //nolint:bodyclose // the next round closes it
 			return err
 		}
 	}
+}
+
+// read takes in what comes on one connection of the stream, to its end.
+func (x *exchange) read(stream *eventStream, response *http.Response) error {
+	defer closeBody(response)
+	return stream.read(response.Body, func(e event, replayed bool) {
+		if e.name == "message" {
+			x.wire.inbox.receive(e.data, replayed, &x.id)
+		}
+	})
 }
 
 // resume opens a broken stream again, with a longer wait after each failure.

@@ -42,7 +42,7 @@ func startEverything(t *testing.T, transport, path string) *everything {
 
 func (e *everything) start(t *testing.T) {
 	t.Helper()
-	e.cmd = exec.Command(e.node, e.args...) //nolint:noctx // it is stopped by name
+	e.cmd = exec.Command(e.node, e.args...)
 	e.cmd.Env = append(os.Environ(), "PORT="+strconv.Itoa(e.port))
 	require.NoError(t, e.cmd.Start())
 	require.Eventually(t, func() bool {
