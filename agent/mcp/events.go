@@ -24,8 +24,6 @@ type eventReader struct {
 	in    *bufio.Reader
 	limit int // bytes of one event's data
 
-	lastID   string // in force after the last whole event: later ones need not name their own
-	nextID   string // of the event being read
 	retry    time.Duration
 	hasRetry bool
 	afterCR  bool // a newline now is the rest of the last line's end
@@ -43,7 +41,6 @@ func newEventReader(body io.Reader, limit int) *eventReader {
 func (r *eventReader) next() (event, error) {
 	var e event
 	var hasData, hasID bool
-	r.nextID = r.lastID
 	for {
 		line, err := r.line(len(e.data))
 		switch {
@@ -63,7 +60,9 @@ func (r *eventReader) next() (event, error) {
 			case "event":
 				e.name = string(value)
 			case "id":
-				hasID = hasID || r.setID(value)
+				if bytes.IndexByte(value, 0) < 0 {
+					e.id, hasID = string(value), true
+				}
 			case "retry":
 				r.setRetry(string(value))
 			}
@@ -72,23 +71,11 @@ func (r *eventReader) next() (event, error) {
 			e.name = ""
 			continue
 		}
-		r.lastID = r.nextID
-		if hasID {
-			e.id = r.lastID
-		}
 		if e.name == "" {
 			e.name = "message"
 		}
 		return e, nil
 	}
-}
-
-func (r *eventReader) setID(value []byte) bool {
-	if bytes.IndexByte(value, 0) >= 0 {
-		return false
-	}
-	r.nextID = string(value)
-	return true
 }
 
 func (r *eventReader) setRetry(value string) {
@@ -150,7 +137,7 @@ func (r *eventReader) line(already int) ([]byte, error) {
 // eventStream is one stream of events over all the connections that it took. Each
 // stream has its own ids: the protocol resumes streams one by one.
 type eventStream struct {
-	lastID string
+	lastID string        // of the last event that had one, replays aside
 	retry  time.Duration // what the server asks for between connections
 	quiet  int           // connections without an event, in a row
 
@@ -175,7 +162,6 @@ const (
 // orderly end.
 func (s *eventStream) read(body io.Reader, handle func(e event, replayed bool)) error {
 	in := newEventReader(body, maxMessage)
-	in.lastID = s.lastID
 	s.quiet++
 	for {
 		e, err := in.next()
@@ -186,8 +172,11 @@ func (s *eventStream) read(body io.Reader, handle func(e event, replayed bool)) 
 			return err
 		}
 		s.quiet = 0
-		s.lastID = in.lastID
-		handle(e, s.replayed(e.id))
+		replayed := s.replayed(e.id)
+		if e.id != "" && !replayed {
+			s.lastID = e.id
+		}
+		handle(e, replayed)
 	}
 }
 

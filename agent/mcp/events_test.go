@@ -2,7 +2,9 @@ package mcp
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 func readEvents(body io.Reader, limit int) ([]event, error) {
@@ -121,6 +124,36 @@ func TestAReplayedEventIsKnownAgain(t *testing.T) {
 	}
 	assert.LessOrEqual(t, len(s.seen), maxSeen)
 	assert.Len(t, s.order, len(s.seen))
+}
+
+func TestEveryEventIsHandledOnceHoweverOftenTheStreamBreaks(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		total := rapid.IntRange(1, 40).Draw(t, "events")
+		var s eventStream
+		var handled []string
+		for connection := 0; s.lastID != strconv.Itoa(total); connection++ {
+			require.Less(t, connection, 1000)
+			last, _ := strconv.Atoi(s.lastID)
+			from := max(1, last+1-rapid.IntRange(0, 3).Draw(t, "sent again"))
+			var body strings.Builder
+			for n := from; n <= total; n++ {
+				fmt.Fprintf(&body, "id: %d\ndata: {}\n\n", n)
+			}
+			end := rapid.IntRange(0, body.Len()).Draw(t, "cut")
+			broken := io.MultiReader(strings.NewReader(body.String()[:end]), iotest.ErrReader(io.ErrUnexpectedEOF))
+			require.ErrorIs(t, s.read(broken, func(e event, replayed bool) {
+				if !replayed {
+					handled = append(handled, e.id)
+				}
+			}), io.ErrUnexpectedEOF)
+			s.resumed = true
+		}
+		require.Len(t, handled, total)
+		for i, id := range handled {
+			require.Equal(t, strconv.Itoa(i+1), id)
+		}
+	})
 }
 
 func FuzzEventReader(f *testing.F) {

@@ -67,9 +67,10 @@ func (e *HTTPError) Is(target error) bool {
 	return target == ErrHTTP || (target == ErrUnreachable && e.Unsent)
 }
 
-// SessionLostError says that the server, or the stream that carried the session,
-// is gone, for instance because the server was started again. The next call makes a new session. Whether the
-// call that got this took effect is not known.
+// SessionLostError says that the server has ended the session, or the stream that
+// carried it broke, for instance because the server was started again. The next
+// call makes a new session. Whether the call that got this took effect is not
+// known.
 type SessionLostError struct {
 	Server string
 	Reason string // such as "404 Not Found", "its event stream ended"

@@ -112,8 +112,10 @@ func (x *exchange) post(ctx context.Context) error {
 		return x.refused(response)
 	}
 	if x.method == string(mcp.MethodInitialize) {
+		session := response.Header.Get(transport.HeaderKeySessionID)
+		h.redactor.learn(session) // who knows it may speak in the session
 		h.mu.Lock()
-		h.session = response.Header.Get(transport.HeaderKeySessionID)
+		h.session = session
 		h.mu.Unlock()
 	}
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))

@@ -221,6 +221,11 @@ func (h *httpWire) endpoint(data string) (*url.URL, error) {
 			Err: fmt.Errorf("the endpoint it names is on another server (%s), which must not get the headers", originText(posts)),
 		}
 	}
+	for _, values := range posts.Query() {
+		for _, value := range values {
+			h.redactor.learn(value) // the session's name
+		}
+	}
 	if posts.User == nil {
 		posts.User = h.url.User
 	}

@@ -268,10 +268,15 @@ func (h *httpWire) say(ctx context.Context, what string, body []byte) error {
 		return err
 	}
 	defer closeBody(response)
+	text := readExcerpt(response.Body) // to its end, so that the connection can be used again
 	if response.StatusCode/100 == 2 {
 		return nil
 	}
-	return h.refusal(what, response, readExcerpt(response.Body))
+	refusal := h.refusal(what, response, text)
+	if gone, ok := errors.AsType[*SessionLostError](refusal); ok {
+		h.lose(gone.Reason, true)
+	}
+	return refusal
 }
 
 // Close ends the session within the server's CloseTimeout: requests under way are

@@ -125,8 +125,8 @@ func (s *Server) check() error {
 	return nil
 }
 
-// Toolset is an agent.Toolset over one MCP server. Each Open starts a process of
-// its own; Toolset itself holds nothing.
+// Toolset is an agent.Toolset over one MCP server. Each Open starts a process, or
+// makes a session over HTTP, of its own; Toolset itself holds nothing.
 type Toolset struct {
 	server Server
 }

@@ -149,7 +149,9 @@ func (s *Session) Problems() []Problem {
 	return slices.Clone(s.problems)
 }
 
-// Close ends the server: its input is closed, then it gets SIGTERM, then its whole
+// Close ends the session. A server behind a URL is told, which may take half of
+// [Server.CloseTimeout], and the connections are closed. A server that was started
+// is ended: its input is closed, then it gets SIGTERM, then its whole
 // process group SIGKILL, within [Server.CloseTimeout] and at most a second and a
 // half more for a kill. Calls under way fail with [ErrSessionClosed]. When Close
 // returns nil, no process of the group, goroutine or descriptor is left; it is
