@@ -16,8 +16,9 @@
 // Servers die, hang, stop reading, print banners on the protocol's stream and
 // send lists that never end. A session survives all of it: every wait has a
 // limit, a call on a server that died fails at once with [ErrServerDied], and
-// the next call starts the server again. A call is not repeated by the session
-// where that could do harm: nothing tells whether the first one took effect.
+// the next call starts the server again. A call is never repeated by the
+// session, because nothing tells whether the first one took effect; the one
+// exception, for tools that are harmless twice, stands below.
 //
 // # What a server is given
 //

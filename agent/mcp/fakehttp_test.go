@@ -128,7 +128,9 @@ func (f *httpFake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !known && m.Method != "server/discover":
 		writeFailure(w, http.StatusNotFound, m.ID, "Session not found")
 	case r.Method == http.MethodDelete:
-		f.forget()
+		f.mu.Lock()
+		delete(f.sessions, session)
+		f.mu.Unlock()
 		w.WriteHeader(http.StatusNoContent)
 	case r.Method == http.MethodGet && f.listen != nil:
 		f.listen(w, r)

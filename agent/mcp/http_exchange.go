@@ -232,7 +232,7 @@ func (x *exchange) resume(ctx context.Context, stream *eventStream) (*http.Respo
 	h := x.wire
 	stream.resumed = true
 	for failures := 1; ; failures++ {
-		if err := pause(ctx, stream.delay(failures)); err != nil {
+		if err := waitOut(ctx, stream.delay(failures)); err != nil {
 			return nil, err
 		}
 		response, err := h.openStream(ctx, x.method, stream.lastID)
@@ -252,8 +252,8 @@ func (x *exchange) resume(ctx context.Context, stream *eventStream) (*http.Respo
 	}
 }
 
-// pause waits unless the context ends.
-func pause(ctx context.Context, d time.Duration) error {
+// waitOut waits unless the context ends.
+func waitOut(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

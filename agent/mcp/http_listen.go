@@ -58,7 +58,7 @@ func (h *httpWire) listen(ctx context.Context) {
 			h.server.Logger.Warn("the stream of notifications is given up: it sent an event that is too long")
 			return
 		}
-		if pause(ctx, stream.delay(failures)) != nil {
+		if waitOut(ctx, stream.delay(failures)) != nil {
 			return
 		}
 	}
