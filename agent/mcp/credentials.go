@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // credentials gives the bearer token of a session's requests, and has it renewed
@@ -11,6 +12,7 @@ type credentials struct {
 	source   func(ctx context.Context, refresh bool) (string, error) // nil means none
 	redactor *redactor
 	spawn    func(func(ctx context.Context)) bool // starts what outlives its caller
+	limit    time.Duration                        // of one refresh
 
 	mu         sync.Mutex
 	generation int // how often it was renewed
@@ -69,7 +71,9 @@ func (c *credentials) renew(ctx context.Context, used int) error {
 	}
 }
 
-func (c *credentials) run(ctx context.Context, flight *renewal) {
+func (c *credentials) run(life context.Context, flight *renewal) {
+	ctx, cancel := context.WithTimeout(life, c.limit)
+	defer cancel()
 	_, err := c.get(ctx, true)
 	c.mu.Lock()
 	defer c.mu.Unlock()

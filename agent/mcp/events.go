@@ -139,7 +139,7 @@ func (r *eventReader) line(already int) ([]byte, error) {
 type eventStream struct {
 	lastID string        // of the last event that had one, replays aside
 	retry  time.Duration // what the server asks for between connections
-	quiet  int           // connections without an event, in a row
+	quiet  int           // short connections without an event, in a row
 
 	seen    map[string]bool // ids that were handled, so that a replay handles none again
 	order   []string
@@ -163,12 +163,16 @@ const (
 func (s *eventStream) read(body io.Reader, handle func(e event, replayed bool)) error {
 	in := newEventReader(body, maxMessage)
 	s.quiet++
+	began := time.Now()
 	for {
 		e, err := in.next()
 		if in.hasRetry {
 			s.retry = min(max(in.retry, minRetry), limitRetry)
 		}
 		if err != nil {
+			if time.Since(began) > maxRetry {
+				s.quiet = 0 // there was nothing to say, and the connection was good
+			}
 			return err
 		}
 		s.quiet = 0

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -490,4 +491,26 @@ func TestAStatelessServerBehindAURLIsSpokenToInItsProtocol(t *testing.T) {
 	assert.Equal(t, "echo", called.header.Get("Mcp-Name"))
 	require.NoError(t, session.Close())
 	assert.Empty(t, f.got(http.MethodDelete))
+}
+
+func TestOneConnectionServesCallAfterCall(t *testing.T) {
+	t.Parallel()
+	f := newHTTPFake()
+	f.tools["stream"] = func(c *httpCall) { c.stream().event("1", c.success("x")) }
+	var made atomic.Int32
+	server := httptest.NewUnstartedServer(f)
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			made.Add(1)
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	session := open(t, mcp.Server{Name: "remote", URL: server.URL})
+	for range 20 {
+		require.Equal(t, "x", text(t, session, "stream", nil))
+		require.Equal(t, `{}`, text(t, session, "echo", nil))
+	}
+	require.NoError(t, session.Close())
+	assert.Less(t, made.Load(), int32(15), "a stream's end may come a moment too late for the very next call")
 }

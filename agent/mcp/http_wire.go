@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"sync"
@@ -86,10 +87,12 @@ func newHTTPWire(server Server, redactor *redactor, onStray func()) *httpWire {
 		h.header.Set(name, value)
 	}
 	h.client, h.conns = newHTTPClient(server.Transport)
-	h.credentials = &credentials{source: server.Token, redactor: redactor, spawn: h.spawn}
+	h.credentials = &credentials{source: server.Token, redactor: redactor, spawn: h.spawn, limit: server.StartTimeout}
 	h.inbox = &inbox{reply: h.reply, stray: func(data []byte) {
 		h.stray.Do(onStray)
-		server.Logger.Debug("an event that is not the protocol's", "event", redactor.text(string(data[:min(len(data), 200)])))
+		if server.Logger.Enabled(h.life, slog.LevelDebug) {
+			server.Logger.Debug("an event that is not the protocol's", "event", oneLine(redactor.text(string(data)), 200))
+		}
 	}}
 	h.reset()
 	return h

@@ -51,8 +51,8 @@ type Server struct {
 	// Token returns the bearer token for requests to URL; an empty one is not sent.
 	// It is called for each request, from many goroutines, and is to keep the token
 	// itself. With refresh it must get a new one: the server has refused the last.
-	// That happens once for all requests refused together, and each is then sent once
-	// more. An error or a second refusal becomes a [*LoginNeededError]. The token
+	// That happens once for all requests refused together, within StartTimeout, and
+	// each is then sent once more. An error or a second refusal becomes a [*LoginNeededError]. The token
 	// takes the place of an Authorization header. Nil means no token.
 	Token func(ctx context.Context, refresh bool) (string, error)
 	// Transport makes the requests to URL, for hosts with certificates, proxies or
