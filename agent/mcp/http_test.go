@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -185,7 +186,7 @@ func TestAServerThatIsNotThereIsUnreachable(t *testing.T) {
 func TestACertificateIsCheckedAndAHostMayBringItsOwn(t *testing.T) {
 	t.Parallel()
 	secure := httptest.NewUnstartedServer(newHTTPFake())
-	secure.Config.ErrorLog = nil
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // of the handshake that is to fail
 	secure.EnableHTTP2 = true
 	secure.StartTLS()
 	defer secure.Close()
