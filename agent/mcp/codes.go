@@ -17,7 +17,8 @@ const (
 	codeConfigDuplicate = "mcp.config.duplicate"
 	codeConfigKind      = "mcp.config.kind"
 	codeConfigCommand   = "mcp.config.command"
-	codeConfigHTTP      = "mcp.config.http"
+	codeConfigURL       = "mcp.config.url"
+	codeConfigHeader    = "mcp.config.header"
 	codeConfigVariable  = "mcp.config.variable"
 	codeConfigSharing   = "mcp.config.sharing"
 	codeConfigDuration  = "mcp.config.duration"
@@ -30,9 +31,10 @@ var codes = []workspace.Diagnostic{
 	{Code: codeConfigServers, Severity: workspace.SeverityError, Message: "The file has no mcpServers.", Hint: `write {"mcpServers": {"name": {"command": "…"}}}`},
 	{Code: codeConfigName, Severity: workspace.SeverityError, Message: "The name of a server is empty.", Hint: "give the server a name"},
 	{Code: codeConfigDuplicate, Severity: workspace.SeverityError, Message: "Two servers have one name.", Hint: "rename one of the two"},
-	{Code: codeConfigKind, Severity: workspace.SeverityError, Message: "It is not clear how a server is reached: its type is not known, or it has both a command and a url.", Hint: `use "stdio" with a command`},
+	{Code: codeConfigKind, Severity: workspace.SeverityError, Message: "It is not clear how a server is reached: its type is not known, or it has both a command and a url.", Hint: `use "stdio" with a command, or "http" or "sse" with a url`},
 	{Code: codeConfigCommand, Severity: workspace.SeverityError, Message: "A server has no command.", Hint: "name the program that serves it"},
-	{Code: codeConfigHTTP, Severity: workspace.SeverityError, Message: "A server is reached by url, which is not supported.", Hint: "use a server that is started by a command, or disable this one"},
+	{Code: codeConfigURL, Severity: workspace.SeverityError, Message: "A server's url is not one that can be reached over HTTP.", Hint: "write an absolute http:// or https:// URL"},
+	{Code: codeConfigHeader, Severity: workspace.SeverityError, Message: "A header cannot be sent, or is one that the client sets itself.", Hint: "correct the header, or leave it out"},
 	{Code: codeConfigVariable, Severity: workspace.SeverityError, Message: "The file takes a value from an environment variable that is not set, or names one in a wrong form. When only the files are looked at, a variable that is not set is a notice.", Hint: "set the variable, or write ${NAME:-default}"},
 	{Code: codeConfigSharing, Severity: workspace.SeverityError, Message: "It is not known what shares a session of the server.", Hint: `use "run", "group" or "step"`},
 	{Code: codeConfigDuration, Severity: workspace.SeverityError, Message: "A limit is not a duration above zero.", Hint: `write a number with its unit, such as "30s" or "2m30s"`},

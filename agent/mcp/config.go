@@ -21,7 +21,7 @@ type ConfigError struct {
 	Server   string // empty when it is not about one server
 	Field    string // such as "args", "env.TOKEN"; empty when it is not about one
 	Variable string // the missing variable, for [ErrMissingVariable]
-	Err      error  // the kind, where it has a name: [ErrMissingVariable], [ErrHTTPUnavailable]
+	Err      error  // the kind, where it has a name: [ErrMissingVariable]
 }
 
 func (e *ConfigError) Error() string { return e.String() }
@@ -248,19 +248,22 @@ func (p *place) checkKind(entry object, server *Server) {
 		p.problem(codeConfigName, "", "a server needs a name", "")
 	}
 	switch strings.ToLower(kind) {
-	case "", "stdio":
-	case "http", "sse", "streamable-http", "streamablehttp", "streamable_http", "ws", "websocket":
-		hasURL, hasCommand = true, false
+	case "":
+	case "stdio":
+		hasURL = hasURL && hasCommand
 	default:
-		p.problem(codeConfigKind, "type", fmt.Sprintf("type %q is not known", kind), `use "stdio" with a command`)
-		return
+		read, known := ParseKind(kind)
+		if !known {
+			p.problem(codeConfigKind, "type", fmt.Sprintf("type %q is not known", kind), `use "stdio" with a command, or "http" or "sse" with a url`)
+			return
+		}
+		server.Kind, hasURL = read, true
 	}
 	switch {
 	case hasURL && hasCommand:
 		p.problem(codeConfigKind, "url", "it has both a command and a url", "keep one of the two")
 	case hasURL:
-		e := p.problem(codeConfigHTTP, "url", "it is reached by url; "+ErrHTTPUnavailable.Error(), "use a server that is started by a command, or disable this one")
-		e.Err = ErrHTTPUnavailable
+		p.checkURL(server)
 	case server.Command == "" && !p.failed("command"):
 		p.problem(codeConfigCommand, "command", "it has no command", "name the program that serves it")
 	}

@@ -102,23 +102,65 @@ func TestAMissingVariableIsNamedWithItsServerAndField(t *testing.T) {
 	assert.Equal(t, []string{"git/hub", "args", "ONE", "/mcpServers/git~1hub/args/1"}, []string{all[0].Server, all[0].Field, all[0].Variable, all[0].Pointer})
 	assert.Equal(t, []string{"git/hub", "env.T/K", "TWO", "/mcpServers/git~1hub/env/T~1K"}, []string{all[1].Server, all[1].Field, all[1].Variable, all[1].Pointer})
 	assert.Equal(t,
-		`.mcp.json:1#/mcpServers/git~1hub/args/1: error: mcp server "git/hub": args needs the variable ONE, which is not set [mcp.config.variable] (set ONE, or give a default: ${ONE:-…})`,
+		`.mcp.json:3#/mcpServers/git~1hub/args/1: error: mcp server "git/hub": args needs the variable ONE, which is not set [mcp.config.variable] (set ONE, or give a default: ${ONE:-…})`,
 		all[0].Error())
 }
 
-func TestAServerReachedByURLIsATypedErrorThatNamesIt(t *testing.T) {
+func TestAServerIsReachedByURLAsOtherClientsWriteIt(t *testing.T) {
 	t.Parallel()
-	for _, entry := range []string{
-		`{"type": "http", "url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${T:-x}"}}`,
-		`{"url": "https://example.com/mcp"}`, `{"type": "sse"}`, `{"type":"streamable-http","url":"x"}`,
+	lookup := func(name string) (string, bool) { return "hunter22", name == "T" }
+	for entry, want := range map[string]mcp.Kind{
+		`{"url": "https://example.com/mcp"}`:                                                             mcp.KindAuto,
+		`{"type": "http", "url": "https://example.com/mcp"}`:                                             mcp.KindHTTP,
+		`{"type": "streamable-http", "url": "https://example.com/mcp"}`:                                  mcp.KindHTTP,
+		`{"type": "streamableHttp", "url": "https://example.com/mcp"}`:                                   mcp.KindHTTP,
+		`{"type": "sse", "url": "https://example.com/mcp"}`:                                              mcp.KindSSE,
+		`{"type": "SSE", "url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${T}"}}`: mcp.KindSSE,
 	} {
-		servers, err := mcp.ReadConfig([]byte(`{"mcpServers": {"remote": `+entry+`}}`), nil)
-		require.ErrorIs(t, err, mcp.ErrHTTPUnavailable, entry)
-		require.ErrorContains(t, err, `"remote"`)
+		servers, err := mcp.ReadConfig([]byte(`{"mcpServers": {"remote": `+entry+`}}`), lookup)
+		require.NoError(t, err, entry)
+		require.Len(t, servers, 1)
+		assert.Equal(t, want, servers[0].Kind, entry)
+		assert.Equal(t, "https://example.com/mcp", servers[0].URL)
+		if servers[0].Headers != nil {
+			assert.Equal(t, "Bearer hunter22", servers[0].Headers["Authorization"])
+			assert.Equal(t, []string{"hunter22"}, servers[0].Secrets)
+		}
+		_, err = mcp.New(servers[0])
+		require.NoError(t, err)
+	}
+}
+
+func TestWhatIsWrongWithAServerReachedByURLIsSaidWithoutItsSecrets(t *testing.T) {
+	t.Parallel()
+	lookup := func(name string) (string, bool) { return "hunter22\n", name == "T" }
+	for entry, want := range map[string]string{
+		`{"type": "sse"}`:                                                  `/mcpServers/s/url: error: mcp server "s": it has no url`,
+		`{"type": "websocket", "url": "ws://a"}`:                           `type "websocket" is not known`,
+		`{"type": "stdio", "url": "http://a"}`:                             `/command: error: mcp server "s": it has no command`,
+		`{"url": "http://a", "command": "b"}`:                              `both a command and a url`,
+		`{"type":"http","url":"x"}`:                                        `url must begin with http:// or https:// and name a host`,
+		`{"url": "ftp://${T}/"}`:                                           `url is not a URL`,
+		`{"url": "http://a", "headers": {"X Y": "b"}}`:                     `/headers/X Y: error: mcp server "s": header "X Y" has no valid name`,
+		`{"url": "http://a", "headers": {"Mcp-Session-Id": "b"}}`:          `is set by the client itself`,
+		`{"url": "http://a", "headers": {"idempotency-key": "b"}}`:         `is set by the client itself`,
+		`{"url": "http://a", "headers": {"Authorization": "Bearer ${T}"}}`: `has a line break`,
+	} {
+		servers, err := mcp.ReadConfig([]byte(`{"mcpServers": {"s": `+entry+`}}`), lookup)
+		require.ErrorContains(t, err, want, entry)
+		assert.NotContains(t, err.Error(), "hunter22")
 		assert.Empty(t, servers)
 	}
-	_, err := mcp.New(mcp.Server{Name: "remote", URL: "https://example.com"})
-	require.ErrorIs(t, err, mcp.ErrHTTPUnavailable)
+	for _, server := range []mcp.Server{
+		{Name: "s", URL: "x"},
+		{Name: "s", URL: "http://a", Command: "b"},
+		{Name: "s", URL: "http://a", Kind: "ws"},
+		{Name: "s", URL: "http://a", Headers: map[string]string{"Accept": "b"}},
+		{Name: "s"},
+	} {
+		_, err := mcp.New(server)
+		require.Error(t, err)
+	}
 }
 
 func TestWhatIsWrongWithAConfigurationIsSaidWithItsPlace(t *testing.T) {

@@ -61,7 +61,10 @@ func connect(ctx context.Context, server *Server, w wire, onListChanged func()) 
 		return c, nil
 	}
 
-	failed := &StartError{Server: server.Name, Command: server.Command, Err: err}
+	failed := &StartError{Server: server.Name, Command: server.Command, URL: server.place(), Err: err}
+	if broken, ok := errors.AsType[*transport.Error](err); ok && isHTTPError(broken.Err) {
+		failed.Err = broken.Err // without mcp-go's words around it
+	}
 	switch {
 	case lost(w):
 		failed.Err = w.Cause(limited)
@@ -162,6 +165,8 @@ func (c *connection) request(ctx context.Context, r outgoingRequest) (json.RawMe
 			return nil, &unsentError{c.wire.Cause(ctx)}
 		}
 		return nil, c.wire.Cause(ctx)
+	case isHTTPError(err): // which names the server
+		return nil, err
 	}
 	return nil, fmt.Errorf("mcp server %q: %s: %w", c.server.Name, method, err)
 }

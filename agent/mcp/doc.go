@@ -19,9 +19,10 @@
 // limit, a call on a server that died fails at once with [ErrServerDied], and
 // the next call starts the server again, once for all that wait for it.
 //
-// A call that was sent is never sent again by the session, whatever the server
-// promises of the tool, because nothing tells whether it took effect. Only a call
-// that the dead server cannot have seen is made on the next.
+// A call that was sent is not sent again by the session, because nothing tells
+// whether it took effect; the one exception, for tools that are harmless twice on a
+// server that is reached over HTTP, stands below. A call that the dead server cannot
+// have seen is made on the next.
 //
 // A call ends at [Server.CallTimeout] unless the server reports progress: then the
 // time counts anew from each report, up to [Server.MaxCallTimeout]. A call that is
@@ -68,6 +69,31 @@
 // LC_CTYPE, XDG_CACHE_HOME, XDG_CONFIG_HOME and XDG_DATA_HOME (on Windows also
 // those without which programs do not start). Keys and tokens of the host are
 // not among them: name what a server needs in its env, as "${NAME}".
+//
+// # Servers behind a URL
+//
+// A server with a [Server.URL] is spoken to over streamable HTTP, or over HTTP with
+// server-sent events as it was in the protocol's revision 2024-11-05. A stream that
+// breaks before it brought the answer is resumed after its last event, where the
+// server gives its events ids; no event counts twice. A session that the server
+// has ended fails the calls under way with [ErrSessionLost], and the next call
+// makes a new one. A refusal for want of a login is [ErrLoginNeeded]; the package
+// opens no browser and stores no token: [Server.Token] is where a host gives it one.
+//
+// A call whose effect is not known to be harmless reaches a server once. The only
+// requests that are sent again are those that were not carried out, and those that
+// may be carried out twice:
+//
+//   - one refused with 401, once, when [Server.Token] has given a new token;
+//   - one that the same server (scheme, host and port) redirects with 307 or 308;
+//   - one of which nothing was sent, or which an HTTP/2 server says it has not
+//     touched, when its connection had closed meanwhile (net/http does that);
+//   - initialize, to the older transport, when [KindAuto] meets a status of 400 to
+//     499, or in the newer protocol when the server refuses it;
+//   - a call that failed with [ErrSessionLost], once, when the server declares its
+//     tool read-only or idempotent.
+//
+// A stream is resumed with a GET, which does not repeat the request.
 //
 // Every call carries its stable key in the request's _meta under [KeyMeta], so a
 // server can recognise a repeated call after a crash.

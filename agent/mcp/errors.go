@@ -22,11 +22,9 @@ var (
 	// ErrListing is what a [*ListError] matches.
 	ErrListing = errors.New("mcp server's tool list is not usable")
 	// ErrStillRunning is returned by Close when the server's process could not be
-	// ended within [Server.CloseTimeout], not even by a kill.
+	// ended within [Server.CloseTimeout], not even by a kill, or requests to its url
+	// did not end though they were given up.
 	ErrStillRunning = errors.New("mcp server could not be stopped")
-	// ErrHTTPUnavailable is what [ReadConfig] and [New] report for a server that is
-	// reached by url.
-	ErrHTTPUnavailable = errors.New("HTTP transports are not available yet")
 	// ErrMissingVariable is what [ReadConfig] reports for a ${NAME} that the lookup
 	// does not know and that has no default.
 	ErrMissingVariable = errors.New("missing variable")
@@ -52,7 +50,8 @@ func (e *DiedError) Is(target error) bool { return target == ErrServerDied }
 // StartError says that a server was not ready for use.
 type StartError struct {
 	Server  string
-	Command string
+	Command string // empty for a server reached by url
+	URL     string // without user and query; empty for a server started by a command
 	// Timeout is [Server.StartTimeout] when that ran out, else 0.
 	Timeout time.Duration
 	// Stderr is the end of what it wrote to its standard error, at most 4 KB.
@@ -61,9 +60,13 @@ type StartError struct {
 }
 
 func (e *StartError) Error() string {
-	msg := fmt.Sprintf("mcp server %q (%s) did not start: ", e.Server, e.Command)
+	place, what := e.Command, "command"
+	if e.URL != "" {
+		place, what = e.URL, "url"
+	}
+	msg := fmt.Sprintf("mcp server %q (%s) did not start: ", e.Server, place)
 	if e.Timeout > 0 {
-		msg += fmt.Sprintf("no answer to initialize within %s; check the command, or raise the start timeout", e.Timeout)
+		msg += fmt.Sprintf("no answer to initialize within %s; check the %s, or raise the start timeout", e.Timeout, what)
 	} else {
 		msg += e.Err.Error()
 	}

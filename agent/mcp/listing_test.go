@@ -100,7 +100,8 @@ func TestAServerWithoutToolsHasNone(t *testing.T) {
 func TestOddHintsPromiseNothingAndCostNothing(t *testing.T) {
 	t.Parallel()
 	session := open(t, fake(t, "odd-hints"))
-	for origin, description := range map[string]string{"both": "", "words": "Words", "none": ""} {
+	assert.Equal(t, agent.ReadOnly, find(t, session, "both").Spec().Effect, "what only reads destroys nothing")
+	for origin, description := range map[string]string{"words": "Words", "none": ""} {
 		spec := find(t, session, origin).Spec()
 		assert.Equal(t, agent.Unsafe, spec.Effect, origin)
 		assert.Equal(t, description, spec.Description)

@@ -93,7 +93,7 @@ type serverLog struct {
 }
 
 func newServerLog(server *Server) *serverLog {
-	return &serverLog{logger: server.Logger, redactor: newRedactor(server.Secrets)}
+	return &serverLog{logger: server.Logger, redactor: newRedactor(server.secrets())}
 }
 
 // message logs one notifications/message.

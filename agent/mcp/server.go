@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,8 +23,9 @@ const (
 	DefaultMaxCallTimeout = 30 * time.Minute
 )
 
-// Server says how one MCP server is started and how long it may take. Name and
-// Command are needed; the zero value of everything else works.
+// Server says how one MCP server is started, or reached, and how long it may take.
+// Name and either Command or URL are needed; the zero value of everything else
+// works.
 type Server struct {
 	// Name is what selected_servers and selected_tools call it, and the prefix of
 	// its tools' names.
@@ -40,10 +42,27 @@ type Server struct {
 	// own folder; empty is that folder itself.
 	Dir string
 
-	// URL and Headers describe a server reached over HTTP. [New] refuses a URL with
-	// [ErrHTTPUnavailable].
-	URL     string
+	// URL is where a server is reached over HTTP, instead of a Command: http:// or
+	// https://, by way of the proxy that HTTPS_PROXY and its kin name.
+	URL string
+	// Kind is the transport that the server at URL speaks. The zero value finds out.
+	Kind Kind
+	// Headers go with every request to URL and to no other server: a redirect
+	// elsewhere is not followed. Their values are secrets, in this package's errors
+	// and logs too.
 	Headers map[string]string
+	// Token returns the bearer token for requests to URL; an empty one is not sent.
+	// It is called for each request, from many goroutines, and is to keep the token
+	// itself. With refresh it must get a new one: the server has refused the last.
+	// That happens once for all requests refused together, within StartTimeout, and
+	// each is then sent once more. An error or a second refusal becomes a [*LoginNeededError]. The token
+	// takes the place of an Authorization header. Nil means no token.
+	Token func(ctx context.Context, refresh bool) (string, error)
+	// Transport makes the requests to URL, for hosts with certificates, proxies or
+	// measurements of their own. It must heed a request's context; what it keeps open
+	// is the host's to close. Nil means a transport of the session's own that trusts
+	// the system's certificates and is closed with the session.
+	Transport http.RoundTripper
 
 	// Sharing says how many steps one session, and so one process, serves. Nil means
 	// agent.SharePerRun: a start takes seconds, and what a server keeps between
@@ -103,14 +122,15 @@ func (s *Server) check() error {
 	switch {
 	case s.Name == "":
 		return errors.New("mcp server without a name")
-	case s.URL != "":
-		return fmt.Errorf("mcp server %q: %w; use a server that is started by a command", s.Name, ErrHTTPUnavailable)
-	case s.Command == "":
-		return fmt.Errorf("mcp server %q has no command", s.Name)
+	case s.URL == "" && s.Command == "":
+		return fmt.Errorf("mcp server %q has no command and no url", s.Name)
 	case s.Sharing != nil && !slices.Contains(sharings(), *s.Sharing):
 		return fmt.Errorf("mcp server %q: sharing %d is not known; use one of agent.SharePerRun, SharePerGroup, SharePerStep", s.Name, *s.Sharing)
 	case s.StartTimeout < 0, s.CallTimeout < 0, s.MaxCallTimeout < 0, s.CloseTimeout < 0:
 		return fmt.Errorf("mcp server %q has a negative timeout", s.Name)
+	}
+	if s.URL != "" {
+		return s.checkURL()
 	}
 	words := append([]string{s.Command, s.Dir}, s.Args...)
 	for name, value := range s.Env {
@@ -127,8 +147,8 @@ func (s *Server) check() error {
 	return nil
 }
 
-// Toolset is an agent.Toolset over one MCP server. Each Open starts a process of
-// its own; Toolset itself holds nothing.
+// Toolset is an agent.Toolset over one MCP server. Each Open starts a process, or
+// makes a session over HTTP, of its own; Toolset itself holds nothing.
 type Toolset struct {
 	server Server
 }
@@ -140,8 +160,8 @@ var (
 )
 
 // New returns the toolset of a server. Nothing is started. It reports a server
-// that cannot be right: no name, no command, a negative timeout, a URL
-// ([ErrHTTPUnavailable]).
+// that cannot be right: no name, neither command nor url or both, a negative
+// timeout, headers that cannot be sent.
 func New(server Server) (*Toolset, error) {
 	if err := server.check(); err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ func newSession(server Server, dir string) *Session {
 	life, end := context.WithCancel(context.Background())
 	return &Session{
 		server: server, dir: dir, life: life, end: end,
-		redactor: newRedactor(server.Secrets),
+		redactor: newRedactor(server.secrets()),
 	}
 }
 
@@ -72,11 +72,19 @@ func (s *Session) start(ctx context.Context) error {
 }
 
 func (s *Session) connect(ctx context.Context) (*connection, error) {
-	wire := newStdio(s.server, s.dir, s.redactor, func() {
+	conn, err := connect(ctx, &s.server, s.newWire(), s.listChanged)
+	return conn, s.masked(err)
+}
+
+func (s *Session) newWire() wire {
+	if s.server.URL != "" {
+		return newHTTPWire(s.server, s.redactor, func() {
+			s.report("", "sends events that are not of the protocol; they are passed over")
+		})
+	}
+	return newStdio(s.server, s.dir, s.redactor, func() {
 		s.report("", "writes to its standard output what is not of the protocol; those lines are passed over")
 	})
-	conn, err := connect(ctx, &s.server, wire, s.listChanged)
-	return conn, s.masked(err)
 }
 
 // masked keeps secrets out of a start error: the command may hold one, and a
@@ -86,7 +94,7 @@ func (s *Session) masked(err error) error {
 	if !errors.As(err, &failed) {
 		return err
 	}
-	failed.Command = s.redactor.text(failed.Command)
+	failed.Command, failed.URL = s.redactor.text(failed.Command), s.redactor.text(failed.URL)
 	text := failed.Err.Error()
 	if masked := s.redactor.text(text); masked != text {
 		failed.Err = errors.New(masked)
@@ -102,7 +110,9 @@ func (s *Session) Problems() []Problem {
 	return slices.Clone(s.problems)
 }
 
-// Close ends the server: its input is closed, then it gets SIGTERM, then its whole
+// Close ends the session. A server behind a URL is told, which may take half of
+// [Server.CloseTimeout], and the connections are closed. A server that was started
+// is ended: its input is closed, then it gets SIGTERM, then its whole
 // process group SIGKILL, within [Server.CloseTimeout] and at most a second and a
 // half more for a kill. Calls under way fail with [ErrSessionClosed]. When Close
 // returns nil, no process of the group, goroutine or descriptor is left; it is

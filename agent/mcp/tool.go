@@ -83,7 +83,7 @@ func (t *tool) send(ctx context.Context, request outgoingRequest) (*connection, 
 	if !t.mayRepeat(conn, err) || ctx.Err() != nil {
 		return conn, raw, err
 	}
-	t.session.server.Logger.Info("a call that the server died before is made on the next", "tool", t.spec.Origin)
+	t.session.server.Logger.Info("a call is made on the next server, or session", "tool", t.spec.Origin)
 	if conn, err = t.session.connected(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -91,11 +91,11 @@ func (t *tool) send(ctx context.Context, request outgoingRequest) (*connection, 
 	return conn, raw, err
 }
 
-// mayRepeat reports whether a call that failed took no effect for sure, so that
-// making it on another server makes it once.
+// mayRepeat reports whether a call that failed may be made on the next server: it
+// took no effect for sure, so that it is made once, or is harmless twice.
 func (t *tool) mayRepeat(conn *connection, err error) bool {
 	_, unsent := errors.AsType[*unsentError](err)
-	return unsent && lost(conn.wire)
+	return (unsent || t.repeatable(err)) && lost(conn.wire)
 }
 
 func (t *tool) logProgress(ctx context.Context, p progressReport) {
