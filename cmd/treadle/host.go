@@ -12,8 +12,11 @@ import (
 	"github.com/treadle-dev/treadle/agent/mcp"
 	"github.com/treadle-dev/treadle/agent/openai"
 	"github.com/treadle-dev/treadle/internal/redact"
+	"github.com/treadle-dev/treadle/validation"
 	"github.com/treadle-dev/treadle/workflow"
 	"github.com/treadle-dev/treadle/workspace"
+	"github.com/treadle-dev/treadle/workspace/sqlite"
+	"github.com/treadle-dev/treadle/workspace/tools"
 )
 
 // controller makes the host of a run out of the environment and .mcp.json. From
@@ -25,7 +28,11 @@ func (c *command) controller(ctx context.Context, ws *workspace.Workspace) (*wor
 	if err := errors.Join(modelErr, serverErr); err != nil {
 		return nil, &refusal{err}
 	}
-	config := workflow.Config{Models: agent.Single(llm), Secrets: secrets, Logger: c.logger()}
+	custom, err := c.customTools()
+	if err != nil {
+		return nil, err
+	}
+	config := workflow.Config{Models: agent.Single(llm), CustomTools: custom, Database: database, Secrets: secrets, Logger: c.logger()}
 	config.Model, _ = c.lookup(openai.EnvModel)
 	config.Model = strings.TrimSpace(config.Model)
 	for _, server := range servers {
@@ -42,6 +49,18 @@ func (c *command) controller(ctx context.Context, ws *workspace.Workspace) (*wor
 	}
 	return ctl, nil
 }
+
+// customTools are the categories that steps may enable.
+func (c *command) customTools() ([]agent.Toolset, error) {
+	files, err := tools.New(tools.Config{Logger: c.logger()})
+	if err != nil {
+		return nil, err
+	}
+	return []agent.Toolset{files}, nil
+}
+
+// database is the workflow's own, read anew for each query.
+func database(st workspace.Storage) validation.Database { return sqlite.NewReader(st, nil) }
 
 // hide keeps secrets out of everything that is printed.
 func (c *command) hide(secrets map[string]string) {

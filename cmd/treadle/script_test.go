@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -37,6 +38,7 @@ func TestScripts(t *testing.T) {
 //	signaled SIG W X CMD…   starts a command, sends it the signal, expects exit X; W is what to wait for: how
 //	                        often the model is asked, "output", or a file
 //	ledger DIR              compares the ledger with what the models counted
+//	sqlite FILE SQL         runs statements in a database
 //	nowhere TEXT DIR        looks for a text in every file below, and in the last output
 func scripts(dir string, env map[string]string) testscript.Params {
 	return testscript.Params{
@@ -53,8 +55,21 @@ func scripts(dir string, env map[string]string) testscript.Params {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"model": startModel, "await": awaitModel, "release": releaseModel,
 			"exits": exits, "signaled": signaled, "ledger": checkLedger, "nowhere": nowhere,
+			"sqlite": runSQL,
 		},
 	}
+}
+
+func runSQL(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: sqlite FILE SQL")
+	}
+	file := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(filepath.Dir(file), 0o755))
+	db, err := sql.Open("sqlite", file)
+	ts.Check(err)
+	_, err = db.Exec(args[1])
+	ts.Check(errors.Join(err, db.Close()))
 }
 
 // models are the model servers of a script. Only the latest is asked.

@@ -48,12 +48,16 @@ func (c *command) diagnose(ctx context.Context, ws *workspace.Workspace, offline
 	if err != nil && !errors.As(err, &faulty) {
 		return nil, err
 	}
-	config := workflow.Config{Secrets: secrets, Logger: c.logger(), Toolsets: toolsets(servers, faulty)}
+	custom, err := c.customTools()
+	if err != nil {
+		return nil, err
+	}
+	config := workflow.Config{Secrets: secrets, Logger: c.logger(), Toolsets: toolsets(servers, faulty), CustomTools: custom}
 	ctl, err := workflow.NewController(config)
 	if err != nil {
 		return nil, &refusal{err}
 	}
-	program, ds, err := ctl.Compile(ctx, ws, nil)
+	program, ds, err := ctl.Diagnose(ctx, ws)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +83,9 @@ func (c *command) checkModel() workspace.Diagnostics {
 	if err == nil {
 		return nil
 	}
-	return workspace.Diagnostics{{
-		Code: "environment.model", Severity: workspace.SeverityNotice, File: workspace.PlanFile, Message: err.Error(),
-	}}
+	d := codes[0]
+	d.File, d.Message = workspace.PlanFile, err.Error()
+	return workspace.Diagnostics{d}
 }
 
 // serverDiagnostics are the findings about .mcp.json. What only this environment
@@ -132,9 +136,11 @@ func (s faultyServer) Open(context.Context, agent.Scope) (agent.ToolSession, err
 	return nil, s.err
 }
 
-// printDiagnostics prints them by file, then how many there are.
+// printDiagnostics prints them by file and line, then how many there are.
 func (c *command) printDiagnostics(ds workspace.Diagnostics, asJSON bool) (int, error) {
-	slices.SortStableFunc(ds, func(a, b workspace.Diagnostic) int { return cmp.Compare(a.File, b.File) })
+	slices.SortStableFunc(ds, func(a, b workspace.Diagnostic) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
 	counts := struct {
 		Errors  int `json:"errors"`
 		Notices int `json:"notices"`

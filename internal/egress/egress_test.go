@@ -469,6 +469,7 @@ func TestTheSystemsResolverIsHeldToTheSameRule(t *testing.T) {
 		go func() { served <- p.Serve(l) }()
 		conn, err := net.Dial("tcp", l.Addr().String())
 		require.NoError(t, err)
+		require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
 		fmt.Fprintf(conn, "CONNECT localhost:%s HTTP/1.1\r\n\r\n", port)
 		status, _ := answer(t, bufio.NewReader(conn), http.MethodConnect)
 		assert.Equal(t, map[bool]int{false: http.StatusForbidden, true: http.StatusOK}[allowed], status)

@@ -180,20 +180,20 @@ func TestMoreConnectionsThanAllowedWait(t *testing.T) {
 	in := setup(t, Config{Hosts: []string{"example.com:7"}, MaxConnections: 2}, echo(t), nil)
 	first, _ := in.tunnel("example.com:7")
 	_, _ = in.tunnel("example.com:7")
-	third := make(chan int, 1)
-	go func() {
-		status, _ := in.say("CONNECT example.com:7 HTTP/1.1\r\n\r\n")
-		third <- status
-	}()
+	third := in.dial()
+	_, err := io.WriteString(third, "CONNECT example.com:7 HTTP/1.1\r\n\r\n")
+	require.NoError(t, err)
 	assert.Len(t, in.slots, 2)
 	require.NoError(t, first.Close())
-	assert.Equal(t, http.StatusOK, <-third)
+	status, body := answer(t, bufio.NewReader(third), http.MethodConnect)
+	assert.Equal(t, http.StatusOK, status, body)
 }
 
 func TestCloseEndsEverythingAndWaits(t *testing.T) {
 	t.Parallel()
-	ended := make(chan struct{}, 3)
+	begun, ended := make(chan struct{}, 3), make(chan struct{}, 3)
 	upstream := listen(t, func(conn net.Conn) {
+		begun <- struct{}{}
 		_, _ = io.Copy(io.Discard, conn)
 		ended <- struct{}{}
 	})
@@ -213,7 +213,8 @@ func TestCloseEndsEverythingAndWaits(t *testing.T) {
 	plain, silent, waiting := in.dial(), in.dial(), in.dial()
 	_, err = io.WriteString(plain, "POST http://example.com/ HTTP/1.1\r\nHost: example.com\r\nContent-Length: 10\r\n\r\nhalf")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return in.dials.Load() == 2 }, patience, time.Millisecond)
+	<-begun
+	<-begun
 	_, err = io.WriteString(waiting, "CONNECT example.com:80 HTTP/1.1\r\n\r\n")
 	require.NoError(t, err)
 	<-dialing

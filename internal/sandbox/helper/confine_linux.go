@@ -1,0 +1,184 @@
+package helper
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// confine takes every right from the calling thread, and from what it starts. Other
+// threads of the helper keep theirs: they watch and reap, and are out of the command's
+// reach, being of another Landlock domain and not dumpable.
+func confine(config *Config) error {
+	if err := limit(config); err != nil {
+		return err
+	}
+	ruleset := -1
+	if !config.NoLandlock {
+		var err error
+		if ruleset, err = landlock(config); err != nil {
+			return err
+		}
+	}
+	if err := dropCapabilities(); err != nil {
+		return err
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("refusing new privileges: %w", err)
+	}
+	if ruleset >= 0 {
+		if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(ruleset), 0, 0); errno != 0 {
+			return lacking(FeatureLandlock, "landlock_restrict_self: %w", errno)
+		}
+		_ = unix.Close(ruleset)
+	}
+	if config.NoSeccomp {
+		return nil
+	}
+	return filterSyscalls(config)
+}
+
+// limit sets what the kernel counts for each process.
+func limit(config *Config) error {
+	limits := []struct {
+		resource int
+		value    int64
+	}{
+		{unix.RLIMIT_CORE, 0},
+		{unix.RLIMIT_FSIZE, config.FileSize},
+		{unix.RLIMIT_NOFILE, int64(config.OpenFiles)},
+		{unix.RLIMIT_MSGQUEUE, 819200},
+		{unix.RLIMIT_MEMLOCK, 64 << 10},
+		{unix.RLIMIT_NPROC, int64(config.Processes)},
+	}
+	for _, l := range limits {
+		if l.value == 0 && l.resource != unix.RLIMIT_CORE {
+			continue
+		}
+		var now syscall.Rlimit
+		if err := syscall.Getrlimit(l.resource, &now); err != nil {
+			return fmt.Errorf("reading limit %d: %w", l.resource, err)
+		}
+		value := min(uint64(l.value), now.Max)
+		if err := syscall.Setrlimit(l.resource, &syscall.Rlimit{Cur: value, Max: value}); err != nil {
+			return fmt.Errorf("setting limit %d to %d: %w", l.resource, value, err)
+		}
+	}
+	return nil
+}
+
+// boundMemory bounds the private memory of a command that has just started, and of what
+// it starts. The helper cannot set it on itself for the command to inherit: its own
+// runtime has reserved more. What the command starts in the meantime is watched.
+func boundMemory(pid int, config *Config) error {
+	if config.Data == 0 {
+		return nil
+	}
+	value := uint64(config.Data)
+	if err := unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: value, Max: value}, nil); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("limiting memory: %w", err)
+	}
+	return nil
+}
+
+func dropCapabilities() error {
+	for capability := range uintptr(64) {
+		err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
+		if errors.Is(err, unix.EINVAL) {
+			break // past the last one that the kernel knows
+		}
+		if err != nil {
+			return fmt.Errorf("dropping capability %d: %w", capability, err)
+		}
+	}
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return fmt.Errorf("dropping ambient capabilities: %w", err)
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if err := unix.Capset(&header, &none[0]); err != nil {
+		return fmt.Errorf("dropping capabilities: %w", err)
+	}
+	return nil
+}
+
+// landlock makes rules of the same things that the mounts show: a second wall, for the
+// case that the first has a hole.
+func landlock(config *Config) (ruleset int, err error) {
+	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return -1, lacking(FeatureLandlock, "landlock: %w", errno)
+	}
+	attr := unix.LandlockRulesetAttr{Handled_access_fs: handled(int(version))}
+	if version >= 6 {
+		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
+	}
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0) //nolint:gosec // what the kernel reads or wrote there stands above
+	if errno != 0 {
+		return -1, lacking(FeatureLandlock, "landlock_create_ruleset: %w", errno)
+	}
+	ruleset = int(fd)
+	const read = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR | unix.LANDLOCK_ACCESS_FS_EXECUTE
+	all := attr.Handled_access_fs &^ (unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV)
+	// Everything that is mounted may be read. Rules of Landlock only add, so a folder
+	// that is read only within one that is not is the mounts' to guard.
+	rules := map[string]uint64{"/": read, "/tmp": all, "/dev/shm": all}
+	for _, name := range devices() {
+		rules[name] = read | unix.LANDLOCK_ACCESS_FS_WRITE_FILE
+	}
+	for _, bind := range config.Binds {
+		if bind.Write {
+			rules[bind.Name] = all
+		}
+	}
+	for name, access := range rules {
+		if err := allow(ruleset, name, access&attr.Handled_access_fs); err != nil {
+			_ = unix.Close(ruleset)
+			return -1, lacking(FeatureLandlock, "allowing %s: %w", name, err)
+		}
+	}
+	return ruleset, nil
+}
+
+// handled are the kinds of access that a version of Landlock knows.
+func handled(version int) uint64 {
+	access := uint64(1)<<13 - 1
+	if version >= 2 {
+		access |= unix.LANDLOCK_ACCESS_FS_REFER
+	}
+	if version >= 3 {
+		access |= unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	}
+	if version >= 5 {
+		access |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	}
+	return access
+}
+
+func allow(ruleset int, name string, access uint64) error {
+	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	if errors.Is(err, unix.ENOENT) {
+		return nil // a device that the host does not have
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil {
+		return err
+	}
+	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
+		access &= unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_EXECUTE |
+			unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	}
+	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
+	if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH,
+		uintptr(unsafe.Pointer(&rule)), 0, 0, 0); errno != 0 { //nolint:gosec // what the kernel reads or wrote there stands above
+		return errno
+	}
+	return nil
+}
