@@ -11,67 +11,123 @@ import (
 // library's default applies. An empty list that is not nil was written as [].
 type AgentConfigs struct {
 	// Models and tiers.
-	ExecutionLLM             *LLMRef `json:"execution_llm,omitempty"`
-	ValidationLLM            *LLMRef `json:"validation_llm,omitempty"`
-	ConditionalLLM           *LLMRef `json:"conditional_llm,omitempty"`
-	OrchestratorLLM          *LLMRef `json:"orchestrator_llm,omitempty"`
-	SubAgentLLM              *LLMRef `json:"sub_agent_llm,omitempty"`
-	ExecutionTier            string  `json:"execution_tier,omitempty"` // high, medium or low
-	TodoTaskOrchestratorTier string  `json:"todo_task_orchestrator_tier,omitempty"`
-	DisableTierOptimization  *bool   `json:"disable_tier_optimization,omitempty"`
+
+	// ExecutionLLM is the model that carries the step out. It goes before any tier.
+	ExecutionLLM *LLMRef `json:"execution_llm,omitempty"`
+	// ValidationLLM is the model that judges the outputs.
+	ValidationLLM *LLMRef `json:"validation_llm,omitempty"`
+	// ConditionalLLM is the model that decides a condition.
+	ConditionalLLM *LLMRef `json:"conditional_llm,omitempty"`
+	// OrchestratorLLM is the model of an orchestrator; without it ExecutionLLM.
+	OrchestratorLLM *LLMRef `json:"orchestrator_llm,omitempty"`
+	// SubAgentLLM is the model of the agents that an orchestrator calls, where they name none.
+	SubAgentLLM *LLMRef `json:"sub_agent_llm,omitempty"`
+	// ExecutionTier is high, medium or low.
+	ExecutionTier string `json:"execution_tier,omitempty"`
+	// TodoTaskOrchestratorTier is the tier of an orchestrator: high, medium or low.
+	TodoTaskOrchestratorTier string `json:"todo_task_orchestrator_tier,omitempty"`
+	// DisableTierOptimization keeps a step in its tier, however often it has succeeded.
+	DisableTierOptimization *bool `json:"disable_tier_optimization,omitempty"`
 
 	// Limits, in turns of a conversation or passes of a loop.
-	ExecutionMaxTurns          *int `json:"execution_max_turns,omitempty"`
-	ValidationMaxTurns         *int `json:"validation_max_turns,omitempty"`
-	LearningMaxTurns           *int `json:"learning_max_turns,omitempty"`
+
+	// ExecutionMaxTurns bounds the turns of one attempt.
+	ExecutionMaxTurns *int `json:"execution_max_turns,omitempty"`
+	// ValidationMaxTurns bounds the turns of the model that judges the outputs.
+	ValidationMaxTurns *int `json:"validation_max_turns,omitempty"`
+	// LearningMaxTurns bounds the turns of the agent that writes learnings.
+	LearningMaxTurns *int `json:"learning_max_turns,omitempty"`
+	// OrchestrationMaxIterations bounds the passes of an orchestrator.
 	OrchestrationMaxIterations *int `json:"orchestration_max_iterations,omitempty"`
 
-	// Tools. Servers and tools are those of MCP, tools as server:tool or server:*;
-	// custom tools are category:tool or category:*. The list with NO_SERVERS alone
-	// means no server.
-	SelectedServers              []string `json:"selected_servers,omitempty"`
-	SelectedTools                []string `json:"selected_tools,omitempty"`
-	EnabledCustomTools           []string `json:"enabled_custom_tools,omitempty"`
-	EnabledSkills                []string `json:"enabled_skills,omitempty"`
-	AdditionalReadPaths          []string `json:"additional_read_paths,omitempty"` // in the workspace
-	DisableParallelToolExecution *bool    `json:"disable_parallel_tool_execution,omitempty"`
+	// Tools.
+
+	// SelectedServers are MCP servers by name: nil or empty are those of the workflow, and
+	// NO_SERVERS alone is none.
+	SelectedServers []string `json:"selected_servers,omitempty"`
+	// SelectedTools are tools of the servers, as server:tool or server:*. Naming one tool of a
+	// server hides its others; nil is all of them.
+	SelectedTools []string `json:"selected_tools,omitempty"`
+	// EnabledCustomTools are as category:tool or category:*; nil are those of the workflow.
+	EnabledCustomTools []string `json:"enabled_custom_tools,omitempty"`
+	// EnabledSkills are skills of the host by name. They stand in place of the workflow's.
+	EnabledSkills []string `json:"enabled_skills,omitempty"`
+	// AdditionalReadPaths are folders and files of the workspace that the step may read
+	// besides its own.
+	AdditionalReadPaths []string `json:"additional_read_paths,omitempty"`
+	// DisableParallelToolExecution runs the tool calls of a reply one by one.
+	DisableParallelToolExecution *bool `json:"disable_parallel_tool_execution,omitempty"`
 
 	// Model validation after the checks of the schema.
-	DisableValidation *bool  `json:"disable_validation,omitempty"`  // default true
-	LLMValidationMode string `json:"llm_validation_mode,omitempty"` // skip (default), auto or always
+
+	// DisableValidation leaves out that a model judges the outputs; nil is true.
+	DisableValidation *bool `json:"disable_validation,omitempty"`
+	// LLMValidationMode is skip (default), auto or always.
+	LLMValidationMode string `json:"llm_validation_mode,omitempty"`
 
 	// Stores.
-	LearningsAccess           string `json:"learnings_access,omitempty"` // read (default), read-write or none
-	LearningObjective         string `json:"learning_objective,omitempty"`
-	LearningDetailLevel       string `json:"learning_detail_level,omitempty"` // exact (default), general or none
-	GlobalSkillObjective      string `json:"global_skill_objective,omitempty"`
-	LockLearnings             *bool  `json:"lock_learnings,omitempty"`
-	LockLearningsReason       string `json:"lock_learnings_reason,omitempty"`
-	KnowledgebaseAccess       string `json:"knowledgebase_access,omitempty"` // read, write, read-write or none (default)
+
+	// LearningsAccess is read (default), read-write or none.
+	LearningsAccess string `json:"learnings_access,omitempty"`
+	// LearningObjective says what the step records as learnings; read-write needs it.
+	LearningObjective string `json:"learning_objective,omitempty"`
+	// LearningDetailLevel is exact (default), general or none.
+	LearningDetailLevel string `json:"learning_detail_level,omitempty"`
+	// GlobalSkillObjective tells who writes learnings what the shared skill is for.
+	GlobalSkillObjective string `json:"global_skill_objective,omitempty"`
+	// LockLearnings narrows read-write to read.
+	LockLearnings *bool `json:"lock_learnings,omitempty"`
+	// LockLearningsReason says why LockLearnings is set.
+	LockLearningsReason string `json:"lock_learnings_reason,omitempty"`
+	// KnowledgebaseAccess is read, write, read-write or none (default).
+	KnowledgebaseAccess string `json:"knowledgebase_access,omitempty"`
+	// KnowledgebaseContribution says what the step adds to the knowledge base; writing needs it.
 	KnowledgebaseContribution string `json:"knowledgebase_contribution,omitempty"`
-	LockKnowledgebase         *bool  `json:"lock_knowledgebase,omitempty"`
-	LockKnowledgebaseReason   string `json:"lock_knowledgebase_reason,omitempty"`
-	DBAccess                  string `json:"db_access,omitempty"` // read or read-write (default)
+	// LockKnowledgebase keeps the step from writing to the knowledge base.
+	LockKnowledgebase *bool `json:"lock_knowledgebase,omitempty"`
+	// LockKnowledgebaseReason says why LockKnowledgebase is set.
+	LockKnowledgebaseReason string `json:"lock_knowledgebase_reason,omitempty"`
+	// DBAccess is read or read-write (default).
+	DBAccess string `json:"db_access,omitempty"`
 
 	// How the step is carried out.
-	DeclaredExecutionMode       string `json:"declared_execution_mode,omitempty"` // scripted or agentic (default)
+
+	// DeclaredExecutionMode is scripted or agentic (default). The older names learn_code
+	// and code_exec are read.
+	DeclaredExecutionMode string `json:"declared_execution_mode,omitempty"`
+	// DeclaredExecutionModeReason says why the step has its DeclaredExecutionMode.
 	DeclaredExecutionModeReason string `json:"declared_execution_mode_reason,omitempty"`
-	UseCodeExecutionMode        *bool  `json:"use_code_execution_mode,omitempty"`
-	LearnCodeMaxFixIterations   *int   `json:"learn_code_max_fix_iterations,omitempty"`
-	LockCode                    *bool  `json:"lock_code,omitempty"`
-	LockCodeReason              string `json:"lock_code_reason,omitempty"`
-	EnableContextOffloading     *bool  `json:"enable_context_offloading,omitempty"` // default true
-	CodingAgentTmuxLifecycle    string `json:"coding_agent_tmux_lifecycle,omitempty"`
+	// UseCodeExecutionMode lets the agent call its tools from code; nil is what the workflow says.
+	UseCodeExecutionMode *bool `json:"use_code_execution_mode,omitempty"`
+	// LearnCodeMaxFixIterations bounds how often a saved script is mended in one visit.
+	LearnCodeMaxFixIterations *int `json:"learn_code_max_fix_iterations,omitempty"`
+	// LockCode keeps a saved script as it is.
+	LockCode *bool `json:"lock_code,omitempty"`
+	// LockCodeReason says why LockCode is set.
+	LockCodeReason string `json:"lock_code_reason,omitempty"`
+	// EnableContextOffloading moves large tool results into files; nil is true.
+	EnableContextOffloading *bool `json:"enable_context_offloading,omitempty"`
+	// CodingAgentTmuxLifecycle says what becomes of the terminal session of a coding agent:
+	// close_on_completion or keep_alive.
+	CodingAgentTmuxLifecycle string `json:"coding_agent_tmux_lifecycle,omitempty"`
 
 	// Jumps back to an earlier step.
-	EnablePrerequisiteDetection *bool              `json:"enable_prerequisite_detection,omitempty"` // default false
-	PrerequisiteRules           []PrerequisiteRule `json:"prerequisite_rules,omitempty"`
+
+	// EnablePrerequisiteDetection lets PrerequisiteRules send the run back; nil is false.
+	EnablePrerequisiteDetection *bool `json:"enable_prerequisite_detection,omitempty"`
+	// PrerequisiteRules send the run back to an earlier step.
+	PrerequisiteRules []PrerequisiteRule `json:"prerequisite_rules,omitempty"`
 
 	// Reviews and counters.
-	DescriptionReviewed *bool           `json:"description_reviewed,omitempty"`
-	ReviewNotes         string          `json:"review_notes,omitempty"`
-	DriftReview         *DriftReview    `json:"drift_review,omitempty"`
-	SuccessfulRuns      json.RawMessage `json:"successful_runs,omitempty"` // kept as it is
+
+	// DescriptionReviewed says that somebody has looked at the description since it changed.
+	DescriptionReviewed *bool `json:"description_reviewed,omitempty"`
+	// ReviewNotes are what the reviewer had to say.
+	ReviewNotes string `json:"review_notes,omitempty"`
+	// DriftReview is the review of the step's contract.
+	DriftReview *DriftReview `json:"drift_review,omitempty"`
+	// SuccessfulRuns is a counter of older versions, kept as it is.
+	SuccessfulRuns json.RawMessage `json:"successful_runs,omitempty"`
 
 	// EnabledCustomToolCategories is the legacy form of EnabledCustomTools, into
 	// which [Parse] migrates it.

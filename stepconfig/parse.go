@@ -21,6 +21,10 @@ import (
 func Parse(file string, data []byte) (*File, workspace.Diagnostics) {
 	r := &reader{file: file}
 	parsed := r.read(data)
+	if data == nil {
+		data = []byte{} // an empty file, which is no JSON
+	}
+	r.found.Locate(file, data)
 	return parsed, r.found
 }
 

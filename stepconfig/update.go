@@ -20,11 +20,12 @@ const UpdateWait = 10 * time.Second
 // Nothing is written when edit returns an error, when its result is refused (see
 // [NewEditor] and [Editor.Result]), and when it changes nothing.
 //
-// Updates of one file come one after the other, also in several processes. One that
+// Updates of one file come one after the other, also in several processes; those of the
+// default file wait for edits of the plan too. One that
 // waits longer than [UpdateWait] gives up with an error that matches
 // [workspace.ErrHeld].
 func Update(ctx context.Context, st workspace.Storage, name string, edit func(*Editor) error) (changes []Change, err error) {
-	lock, err := lockFile(ctx, st, name+".lock")
+	lock, err := lockFile(ctx, st, lockOf(name))
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +49,15 @@ func Update(ctx context.Context, st workspace.Storage, name string, edit func(*E
 		return nil, fmt.Errorf("write %s: %w", name, err)
 	}
 	return changes, nil
+}
+
+// lockOf is the lock of those who change a file. The default file changes with the plan,
+// whose editors hold the same lock.
+func lockOf(name string) string {
+	if name == workspace.StepConfigFile {
+		return workspace.PlanningLock
+	}
+	return name + ".lock"
 }
 
 // The storage's lock can only be tried, so waiting means trying again, less and less

@@ -110,7 +110,7 @@ func TestAnUpdateWaitsForAnotherAsLongAsItSays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st := workspace.NewMem()
-		lock, err := st.TryLock(t.Context(), workspace.StepConfigFile+".lock", "somebody")
+		lock, err := st.TryLock(t.Context(), workspace.PlanningLock, "somebody")
 		require.NoError(t, err)
 		start := time.Now()
 		_, err = stepconfig.Update(t.Context(), st, workspace.StepConfigFile, setTitle("a", "A"))

@@ -41,18 +41,15 @@ type compiler struct {
 	found workspace.Diagnostics
 }
 
-func (c *compiler) err(code, pointer, message, hint string) {
-	c.add(workspace.SeverityError, code, pointer, message, hint)
-}
-
-func (c *compiler) notice(code, pointer, message, hint string) {
-	c.add(workspace.SeverityNotice, code, pointer, message, hint)
-}
-
-func (c *compiler) add(severity workspace.Severity, code, pointer, message, hint string) {
-	c.found = append(c.found, workspace.Diagnostic{
-		Code: code, Severity: severity, File: c.file, Pointer: pointer, Message: message, Hint: hint,
-	})
+// report adds a finding. Its severity is that of the code's row, and so is the hint
+// where none is given.
+func (c *compiler) report(code, pointer, message, hint string) {
+	d := row(code)
+	d.File, d.Pointer, d.Message = c.file, pointer, message
+	if hint != "" {
+		d.Hint = hint
+	}
+	c.found = append(c.found, d)
 }
 
 // faults reports what decoding found in one object. It is false when the value is
@@ -65,12 +62,12 @@ func (c *compiler) faults(m *openjson.Members, pointer string, owner any) bool {
 		}
 		switch f.Kind {
 		case openjson.WrongType:
-			c.err("validation.field.type", at, fmt.Sprintf("must be %s, is %s", f.Wants, f.Found), "write "+f.Wants+", or leave it out")
+			c.report(codeFieldType, at, fmt.Sprintf("must be %s, is %s", f.Wants, f.Found), "write "+f.Wants+", or leave it out")
 		case openjson.UnknownKey:
-			c.notice("validation.key.unknown", at, fmt.Sprintf("unknown key %q checks nothing", f.Key),
+			c.report(codeKeyUnknown, at, fmt.Sprintf("unknown key %q checks nothing", f.Key),
 				"known here: "+strings.Join(openjson.Keys(owner), ", "))
 		case openjson.DuplicateKey:
-			c.notice("validation.key.duplicate", at, fmt.Sprintf("key %q is given more than once, the last one counts", f.Key),
+			c.report(codeKeyDuplicate, at, fmt.Sprintf("key %q is given more than once, the last one counts", f.Key),
 				"keep one of them")
 		}
 	}
@@ -83,11 +80,11 @@ func (c *compiler) schema(s *Schema, pointer string) *Checker {
 		return checker
 	}
 	if len(s.Files) == 0 && len(s.DB) == 0 && !c.found.HasErrors() {
-		c.notice("validation.schema.empty", pointer, "the schema is empty and checks nothing",
+		c.report(codeSchemaEmpty, pointer, "the schema is empty and checks nothing",
 			`list the files that the step must produce, or say "none" when there is nothing to check`)
 	}
 	if len(s.Files) > MaxFiles {
-		c.err("validation.files.limit", pointer+"/files",
+		c.report(codeFilesLimit, pointer+"/files",
 			fmt.Sprintf("has %d files, at most %d are allowed", len(s.Files), MaxFiles), "split the step")
 	}
 	for i := range s.Files {
@@ -106,7 +103,7 @@ func (c *compiler) fileCheck(f *FileCheck, pointer string) *fileCheck {
 	compiled := &fileCheck{label: f.FileName, required: f.MustExist == nil || *f.MustExist}
 	compiled.name = c.fileName(f.FileName, pointer+"/file_name")
 	if !compiled.required && len(f.JSONChecks) == 0 {
-		c.notice("validation.check.vacuous", pointer, "the check of an optional file without JSON checks can never fail",
+		c.report(codeCheckVacuous, pointer, "the check of an optional file without JSON checks can never fail",
 			"set must_exist to true, add json_checks, or drop the entry")
 	}
 	compiled.checks = c.jsonChecks(f.JSONChecks, pointer+"/json_checks")
@@ -119,18 +116,18 @@ func (c *compiler) fileName(name, pointer string) string {
 	clean := path.Clean(name)
 	switch {
 	case strings.TrimSpace(name) == "":
-		c.err("validation.file_name.missing", pointer, "the file has no name", hint)
+		c.report(codeFileNameMissing, pointer, "the file has no name", hint)
 	case path.IsAbs(name):
-		c.err("validation.file_name.absolute", pointer, fmt.Sprintf("the file name %q is absolute", openjson.Excerpt(name, 100)), hint)
+		c.report(codeFileNameAbsolute, pointer, fmt.Sprintf("the file name %q is absolute", openjson.Excerpt(name, 100)), hint)
 	case slices.Contains(strings.Split(name, "/"), ".."):
-		c.err("validation.file_name.outside", pointer, fmt.Sprintf("the file name %q contains ..", openjson.Excerpt(name, 100)), hint)
+		c.report(codeFileNameOutside, pointer, fmt.Sprintf("the file name %q contains ..", openjson.Excerpt(name, 100)), hint)
 	case clean == ".", strings.ContainsFunc(name, unicode.IsControl), !utf8.ValidString(name), slices.ContainsFunc(strings.Split(clean, "/"), notStored):
-		c.err("validation.file_name.invalid", pointer, fmt.Sprintf("%q is no file name", openjson.Excerpt(name, 100)), hint)
+		c.report(codeFileNameInvalid, pointer, fmt.Sprintf("%q is no file name", openjson.Excerpt(name, 100)), hint)
 	case strings.Contains(name, `\`):
-		c.err("validation.file_name.invalid", pointer, fmt.Sprintf("the file name %q contains a backslash", openjson.Excerpt(name, 100)),
+		c.report(codeFileNameInvalid, pointer, fmt.Sprintf("the file name %q contains a backslash", openjson.Excerpt(name, 100)),
 			"folders are parted by /")
 	case strings.ContainsAny(name, "*?"):
-		c.notice("validation.file_name.literal", pointer, fmt.Sprintf("the file name %q is taken as it stands: * and ? have no meaning in it", openjson.Excerpt(name, 100)),
+		c.report(codeFileNameLiteral, pointer, fmt.Sprintf("the file name %q is taken as it stands: * and ? have no meaning in it", openjson.Excerpt(name, 100)),
 			"name one file; a file that lists the others can be checked with wildcards in JSON paths")
 	}
 	return clean
@@ -143,7 +140,7 @@ func notStored(element string) bool {
 
 func (c *compiler) jsonChecks(checks []JSONCheck, pointer string) []*jsonCheck {
 	if len(checks) > MaxChecksPerFile {
-		c.err("validation.checks.limit", pointer,
+		c.report(codeChecksLimit, pointer,
 			fmt.Sprintf("has %d checks, at most %d are allowed", len(checks), MaxChecksPerFile), "use wildcard paths")
 	}
 	var compiled []*jsonCheck
@@ -158,13 +155,13 @@ func (c *compiler) jsonChecks(checks []JSONCheck, pointer string) []*jsonCheck {
 // bounds reports a pair of counts that cannot hold.
 func (c *compiler) bounds(low, high *int, pointer, lowKey, highKey string) {
 	if low != nil && *low < 0 {
-		c.err("validation.limit.negative", pointer+"/"+lowKey, fmt.Sprintf("%s is %d, which is below 0", lowKey, *low), "write 0 or more, or leave it out")
+		c.report(codeLimitNegative, pointer+"/"+lowKey, fmt.Sprintf("%s is %d, which is below 0", lowKey, *low), "write 0 or more, or leave it out")
 	}
 	if high != nil && *high < 0 {
-		c.err("validation.limit.negative", pointer+"/"+highKey, fmt.Sprintf("%s is %d, which is below 0", highKey, *high), "write 0 or more, or leave it out")
+		c.report(codeLimitNegative, pointer+"/"+highKey, fmt.Sprintf("%s is %d, which is below 0", highKey, *high), "write 0 or more, or leave it out")
 	}
 	if low != nil && high != nil && *low > *high {
-		c.err("validation.limit.contradiction", pointer+"/"+lowKey,
+		c.report(codeLimitContradiction, pointer+"/"+lowKey,
 			fmt.Sprintf("%s %d is above %s %d, so nothing passes", lowKey, *low, highKey, *high), "exchange them, or leave one out")
 	}
 }

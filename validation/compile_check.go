@@ -46,12 +46,12 @@ func (c *compiler) jsonCheck(j *JSONCheck, pointer string) *jsonCheck {
 		pattern:  c.pattern(j.Pattern, pointer+"/pattern"),
 	}
 	if j.ValueType != "" && !slices.Contains(valueTypes(), j.ValueType) {
-		c.err("validation.value_type.unknown", pointer+"/value_type",
+		c.report(codeValueTypeUnknown, pointer+"/value_type",
 			fmt.Sprintf("unknown value type %q", openjson.Excerpt(j.ValueType, 40)), "use one of "+strings.Join(valueTypes(), ", "))
 	}
 	c.bounds(j.MinLength, j.MaxLength, pointer, "min_length", "max_length")
 	if check.minValue != nil && check.maxValue != nil && check.minValue.compare(check.maxValue) > 0 {
-		c.err("validation.limit.contradiction", pointer+"/min_value",
+		c.report(codeLimitContradiction, pointer+"/min_value",
 			fmt.Sprintf("min_value %s is above max_value %s, so nothing passes", j.MinValue, j.MaxValue), "exchange them, or leave one out")
 	}
 	c.limitsFitType(j, pointer)
@@ -61,7 +61,7 @@ func (c *compiler) jsonCheck(j *JSONCheck, pointer string) *jsonCheck {
 	check.gather = check.path != nil && check.path.endsOpen &&
 		(j.ValueType == typeArray || j.ValueType == "" && check.consistency != nil && check.consistency.kind == consistencyArrayLength)
 	if !check.required && !check.asksMore() {
-		c.notice("validation.check.vacuous", pointer, "the check of an optional value that asks nothing else can never fail",
+		c.report(codeCheckVacuous, pointer, "the check of an optional value that asks nothing else can never fail",
 			"set must_exist to true, or say what the value must be")
 	}
 	return check
@@ -85,7 +85,7 @@ func (c *compiler) limitsFitType(j *JSONCheck, pointer string) {
 	}
 	for _, limit := range limits {
 		if limit.given && !slices.Contains(limit.fits, j.ValueType) {
-			c.err("validation.limit.type", pointer+"/"+limit.key,
+			c.report(codeLimitType, pointer+"/"+limit.key,
 				fmt.Sprintf("%s does not apply to the value type %s, so nothing passes", limit.key, j.ValueType),
 				"it applies to "+strings.Join(limit.fits, " and "))
 		}
@@ -97,7 +97,7 @@ func (c *compiler) consistency(con *ConsistencyCheck, pointer string) *consisten
 		return nil
 	}
 	if !slices.Contains(consistencyTypes(), con.Type) {
-		c.err("validation.consistency.unknown", pointer+"/type",
+		c.report(codeConsistencyUnknown, pointer+"/type",
 			fmt.Sprintf("unknown consistency check %q", openjson.Excerpt(con.Type, 40)), "use one of "+strings.Join(consistencyTypes(), ", "))
 	}
 	return &consistency{kind: con.Type, other: c.query(con.CompareWithPath, pointer+"/compare_with_path")}
@@ -105,12 +105,12 @@ func (c *compiler) consistency(con *ConsistencyCheck, pointer string) *consisten
 
 func (c *compiler) query(text, pointer string) *query {
 	if strings.TrimSpace(text) == "" {
-		c.err("validation.path.missing", pointer, "the check has no path", "give a JSONPath such as $.status; $ is the whole document")
+		c.report(codePathMissing, pointer, "the check has no path", "give a JSONPath such as $.status; $ is the whole document")
 		return nil
 	}
 	q, err := parseQuery(text)
 	if err != nil {
-		c.err("validation.path.invalid", pointer, fmt.Sprintf("%q is no JSONPath: %v", openjson.Excerpt(text, 100), err), pathHint(text))
+		c.report(codePathInvalid, pointer, fmt.Sprintf("%q is no JSONPath: %v", openjson.Excerpt(text, 100), err), pathHint(text))
 		return nil
 	}
 	return q
@@ -133,7 +133,7 @@ func (c *compiler) number(text, pointer string) *exactNumber {
 	}
 	n, err := parseNumber(text)
 	if err != nil {
-		c.err("validation.field.type", pointer, fmt.Sprintf("%q is no number", openjson.Excerpt(text, 40)), "write a JSON number, such as 0.5")
+		c.report(codeFieldType, pointer, fmt.Sprintf("%q is no number", openjson.Excerpt(text, 40)), "write a JSON number, such as 0.5")
 		return nil
 	}
 	return n
@@ -144,7 +144,7 @@ func (c *compiler) pattern(text, pointer string) *regexp.Regexp {
 		return nil
 	}
 	if repaired, ok := unescapeTwice(text); ok {
-		c.notice("validation.pattern.repaired", pointer,
+		c.report(codePatternRepaired, pointer,
 			fmt.Sprintf("the pattern %q is escaped twice and read as %q", openjson.Excerpt(text, 100), openjson.Excerpt(repaired, 100)),
 			"in JSON a regular expression's backslash is written as two, not four")
 		text = repaired
@@ -155,7 +155,7 @@ func (c *compiler) pattern(text, pointer string) *regexp.Regexp {
 		if strings.Contains(text, "(?=") || strings.Contains(text, "(?!") || strings.Contains(text, "(?<") {
 			hint += ", which have no lookahead and no lookbehind"
 		}
-		c.err("validation.pattern.invalid", pointer, fmt.Sprintf("the pattern is invalid: %v", err), hint)
+		c.report(codePatternInvalid, pointer, fmt.Sprintf("the pattern is invalid: %v", err), hint)
 		return nil
 	}
 	return re

@@ -14,7 +14,7 @@ import (
 
 func (c *compiler) dbChecks(checks []DBCheck, pointer string) []*dbCheck {
 	if len(checks) > MaxDBChecks {
-		c.err("validation.db.limit", pointer,
+		c.report(codeDBLimit, pointer,
 			fmt.Sprintf("has %d queries, at most %d are allowed", len(checks), MaxDBChecks), "split the step")
 	}
 	var compiled []*dbCheck
@@ -22,7 +22,7 @@ func (c *compiler) dbChecks(checks []DBCheck, pointer string) []*dbCheck {
 	for i := range checks {
 		at := pointer + "/" + strconv.Itoa(i)
 		if name := checks[i].Name; name != "" && named[name] {
-			c.notice("validation.db.name.duplicate", at+"/name", fmt.Sprintf("two checks are named %q, and reports do not tell them apart", openjson.Excerpt(name, 60)), "name each for what it asks")
+			c.report(codeDBNameDuplicate, at+"/name", fmt.Sprintf("two checks are named %q, and reports do not tell them apart", openjson.Excerpt(name, 60)), "name each for what it asks")
 		}
 		named[checks[i].Name] = true
 		if check := c.dbCheck(&checks[i], at); check != nil {
@@ -56,7 +56,7 @@ func (c *compiler) dbCheck(d *DBCheck, pointer string) *dbCheck {
 	compiled.checks = c.jsonChecks(d.Checks, pointer+"/checks")
 	for i, check := range compiled.checks {
 		if check.path != nil && startsWithIndex(check.path) {
-			c.err("validation.db.path", fmt.Sprintf("%s/checks/%d/path", pointer, i),
+			c.report(codeDBPath, fmt.Sprintf("%s/checks/%d/path", pointer, i),
 				fmt.Sprintf("%s looks for a list, but a check looks at the first row, which is an object by column name", check.path.text),
 				"name the column, as in $.status")
 		}
@@ -69,20 +69,20 @@ func (c *compiler) vacuousRows(d *DBCheck, pointer string) {
 	switch {
 	case d.MaxRows != nil && *d.MaxRows == 0 && len(d.Checks) > 0:
 		if d.MinRows == nil {
-			c.err("validation.limit.contradiction", pointer+"/max_rows",
+			c.report(codeLimitContradiction, pointer+"/max_rows",
 				"checks look at the first row, but max_rows 0 allows none, so nothing passes", "drop the checks, or raise max_rows")
 			return
 		}
-		c.notice("validation.check.vacuous", pointer, "checks look at the first row, but max_rows 0 allows none", "drop the checks, or raise max_rows")
+		c.report(codeCheckVacuous, pointer, "checks look at the first row, but max_rows 0 allows none", "drop the checks, or raise max_rows")
 	case d.MaxRows == nil && len(d.Checks) == 0 && d.MinRows != nil && *d.MinRows == 0:
-		c.notice("validation.check.vacuous", pointer,
+		c.report(codeCheckVacuous, pointer,
 			"at least 0 rows is always true, so the check fails only when the query cannot be run", "set min_rows to 1 or more, or max_rows")
 	}
 }
 
 func (c *compiler) rowLimit(rows *int, pointer string) {
 	if rows != nil && *rows > MaxRows {
-		c.err("validation.db.rows", pointer, fmt.Sprintf("asks for %d rows, at most %d are counted", *rows, MaxRows),
+		c.report(codeDBRows, pointer, fmt.Sprintf("asks for %d rows, at most %d are counted", *rows, MaxRows),
 			"select count(*) AS n, and check $.n with min_value and max_value")
 	}
 }
@@ -92,13 +92,13 @@ func (c *compiler) sql(text, pointer string) string {
 	switch {
 	case err == nil:
 	case errors.Is(err, sqltext.ErrEmpty):
-		c.err("validation.db.sql.missing", pointer, "the check has no query", "give a SELECT, such as SELECT id FROM orders")
+		c.report(codeDBSQLMissing, pointer, "the check has no query", "give a SELECT, such as SELECT id FROM orders")
 	case errors.Is(err, sqltext.ErrSeveral):
-		c.err("validation.db.sql.several", pointer, err.Error(), "make a check of each")
+		c.report(codeDBSQLSeveral, pointer, err.Error(), "make a check of each")
 	case errors.Is(err, sqltext.ErrNotQuery):
-		c.err("validation.db.sql.not_query", pointer, err.Error(), "a check only reads: begin with SELECT, WITH or VALUES")
+		c.report(codeDBSQLNotQuery, pointer, err.Error(), "a check only reads: begin with SELECT, WITH or VALUES")
 	default:
-		c.err("validation.db.sql.invalid", pointer, openjson.Excerpt(err.Error(), 200), "write one SELECT, with its quotes closed")
+		c.report(codeDBSQLInvalid, pointer, openjson.Excerpt(err.Error(), 200), "write one SELECT, with its quotes closed")
 	}
 	return statement
 }

@@ -177,6 +177,40 @@ func TestAStepGoesOnWithoutAnOptionalServerAndIsToldSo(t *testing.T) {
 	assert.Equal(t, workspace.SeverityNotice, ds[0].Severity)
 }
 
+// leaving is an optional server that goes while it is used.
+type leaving struct {
+	agenttest.Toolset
+	gone bool
+}
+
+func (*leaving) Optional() bool { return true }
+
+func (*leaving) Sharing() agent.Sharing { return agent.SharePerRun }
+
+func (l *leaving) Open(context.Context, agent.Scope) (agent.ToolSession, error) { return l, nil }
+
+func (*leaving) Close() error { return nil }
+
+func (l *leaving) Tools(context.Context) ([]agent.Tool, error) {
+	if l.gone {
+		return nil, errors.New("it has gone")
+	}
+	return []agent.Tool{&agenttest.Tool{Name: "forecast", Do: func(context.Context, *agent.ToolCall) (*agent.ToolResult, error) {
+		l.gone = true
+		return agent.TextResult("rain"), nil
+	}}}, nil
+}
+
+func TestTheToolsOfAnOptionalServerThatGoesAreGoneAtTheNextTurn(t *testing.T) {
+	t.Parallel()
+	model := agenttest.New(t, agenttest.Call("forecast", nil), agenttest.Reply("done"))
+	b := setup(t, workflow.Config{Models: agent.Single(model), Toolsets: []agent.Toolset{&leaving{Toolset: agenttest.Toolset{ID: "weather"}}}}, barePlan)
+	_, err := b.ctl.Run(t.Context(), b.ws, nil)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"forecast", "search_large_output"}, toolNames(model.Requests()[0]))
+	assert.Empty(t, toolNames(model.Requests()[1]))
+}
+
 // growing is a server with a tool that adds another one.
 type growing struct{ tools []agent.Tool }
 

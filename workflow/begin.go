@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/treadle-dev/treadle/internal/journal"
@@ -34,15 +33,13 @@ func (w *walk) begin(ctx context.Context, opts *RunOptions) error {
 }
 
 func (w *walk) beginNew(opts *RunOptions) error {
-	vars := maps.Clone(w.run.program.vars)
-	for name, value := range opts.Variables {
-		if !w.run.program.declared[name] {
-			return fmt.Errorf("a value was given for %q, which the workflow does not declare", name)
-		}
-		vars[name] = value
+	group := w.run.program.variables.Group(w.run.group)
+	vars, err := w.run.program.valuesFor(group, opts.Variables)
+	if err != nil {
+		return err
 	}
 	record := &runRecord{
-		RunID: w.run.ctl.config.NewID(), Folder: w.run.folder,
+		RunID: w.run.ctl.config.NewID(), Folder: w.run.folder, Group: w.run.group,
 		Revision: w.run.program.revision, Variables: vars,
 	}
 	data, err := json.Marshal(record)

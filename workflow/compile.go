@@ -1,13 +1,11 @@
 package workflow
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,9 +24,14 @@ var stepID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 type CompileOptions struct {
 	// StepTypes are the host's own, beside the built-in ones.
 	StepTypes []*StepType
-	// Variables override values of variables.json; each must be declared there.
+	// Group is the group of variables that is run, by name. Empty checks the plan with
+	// the values of every group.
+	Group string
+	// Variables override values of variables.json; each must be declared there, unless
+	// its name starts with "input.".
 	Variables Variables
 
+	forRun   bool // the plan is run now, so a group is needed where there are any
 	recalled bool // the variables are of a run that was started before
 }
 
@@ -42,8 +45,9 @@ func Compile(src *Source, opts *CompileOptions) (*Program, workspace.Diagnostics
 	if opts == nil {
 		opts = &CompileOptions{}
 	}
-	c := &compiler{src: src, opts: opts, program: &Program{byID: map[string]int32{}}}
+	c := &compiler{src: src, opts: opts, program: &Program{byID: map[string]int32{}, source: src}}
 	c.compile()
+	c.src.locate(c.ds)
 	if c.ds.HasErrors() {
 		return nil, c.ds
 	}
@@ -56,7 +60,9 @@ type compiler struct {
 	program *Program
 	ds      workspace.Diagnostics
 
-	producers map[string][]int      // step indices by output file name
+	producers map[string][]int32    // step indices by output file name
+	ids       *identities           // of all steps
+	partial   bool                  // some step could not be read, or leads nowhere
 	configs   map[string]int        // indices in the step configuration by step id
 	silent    *stepconfig.Effective // of steps without a configuration
 }
@@ -64,61 +70,55 @@ type compiler struct {
 func (c *compiler) compile() {
 	types, err := newTypeRegistry(c.opts.StepTypes)
 	if err != nil {
-		c.ds = append(c.ds, planError("plan.types", "", err.Error(), "mend the host's StepTypes"))
+		c.report(codePlanTypes, "", err.Error(), "")
 		return
 	}
 	c.readSettings()
 	c.readVariables()
+	c.checkSchedules()
+	if c.src.Soul != nil {
+		_, ds := parseSoul(c.src.Soul, c.src.Plan)
+		c.ds = append(c.ds, ds...)
+	}
 	c.readConfig()
 	if c.src.Plan == nil {
-		c.ds = append(c.ds, planError("plan.missing", "", "the workflow has no plan", "write "+workspace.PlanFile+" with a list \"steps\""))
+		c.report(codePlanMissing, "", "the workflow has no plan", "")
 		return
 	}
 	plan, ds := parsePlan(c.src.Plan, types)
-	c.ds = append(c.ds, ds...)
+	c.ds = append(c.ds, slices.DeleteFunc(ds, c.readAsSoul)...)
 	if plan == nil {
 		return
 	}
 	if len(plan.Steps) == 0 {
-		c.ds = append(c.ds, planError("plan.steps.empty", "/steps", "the plan has no steps", "add at least one step"))
+		c.report(codeStepsEmpty, "/steps", "the plan has no steps", "")
 		return
 	}
+	c.identify(plan)
 	c.addSteps(plan, types)
-	c.checkConfigIDs(plan)
+	c.checkConfigIDs()
 	for _, s := range c.program.steps {
 		c.resolveStep(s)
 	}
-	if c.ds.HasErrors() {
-		return
+	c.resolveOrphans(plan)
+	if !c.partial {
+		c.lower()
 	}
-	c.lower()
-	c.program.revision = c.revision()
+	c.program.revision = PlanRevision(c.src.Plan)
+}
+
+// readAsSoul reports whether what is found at an old key of the plan is told already,
+// since the objective is read from there.
+func (c *compiler) readAsSoul(d workspace.Diagnostic) bool {
+	return d.Code == codePlanKeyLegacy && slices.ContainsFunc(c.ds, func(told workspace.Diagnostic) bool {
+		return told.File == d.File && told.Pointer == d.Pointer
+	})
 }
 
 func (c *compiler) readSettings() {
 	settings, ds := parseSettings(c.src.Settings)
 	c.program.settings, c.ds = settings, append(c.ds, ds...)
 	c.silent = stepconfig.Resolve(nil, settings.stepDefaults())
-}
-
-func (c *compiler) readVariables() {
-	vars, declared, ds := parseVariables(c.src.Variables)
-	c.ds = append(c.ds, ds...)
-	c.program.declared = make(map[string]bool, len(declared))
-	for _, name := range declared {
-		c.program.declared[name] = true
-	}
-	for name, value := range c.opts.Variables {
-		if !c.program.declared[name] && !c.opts.recalled {
-			c.ds = append(c.ds, workspace.Diagnostic{
-				Code: "variables.override.unknown", Severity: workspace.SeverityError, File: workspace.VariablesFile,
-				Message: fmt.Sprintf("a value was given for %q, which the workflow does not declare", name),
-				Hint:    "declare it in " + workspace.VariablesFile + ", or correct the name",
-			})
-		}
-		vars[name] = value
-	}
-	c.program.vars = vars
 }
 
 func (c *compiler) readConfig() {
@@ -141,76 +141,44 @@ func (c *compiler) readConfig() {
 	}
 }
 
-// addSteps enters the steps that run, in plan order, and checks their ids.
+// addSteps enters the steps that run, in plan order.
 func (c *compiler) addSteps(plan *Plan, types typeRegistry) {
-	orphans := map[string]bool{}
-	seen := map[string]string{}
-	for i, step := range plan.OrphanSteps {
-		if step != nil {
-			c.checkID(step.Base().ID, fmt.Sprintf("/orphan_steps/%d", i), seen)
-			orphans[step.Base().ID] = true
-		}
-	}
 	c.program.steps = make([]*compiledStep, 0, len(plan.Steps))
-	c.producers = make(map[string][]int, len(plan.Steps))
+	c.producers = make(map[string][]int32, len(plan.Steps))
 	for i, step := range plan.Steps {
-		if step == nil {
+		if step == nil || !c.ids.steps[i] {
+			c.partial = true
 			continue
 		}
 		base := step.Base()
-		pointer := "/steps/" + strconv.Itoa(i)
-		if !c.checkID(base.ID, pointer, seen) {
-			continue
+		index := int32(len(c.program.steps))
+		s := &compiledStep{
+			Step: step, id: base.ID, pointer: "/steps/" + strconv.Itoa(i), typ: types[base.Type],
+			index: index, next: -1, position: i + 1,
 		}
-		index := len(c.program.steps)
-		c.program.steps = append(c.program.steps, &compiledStep{
-			Step: step, id: base.ID, pointer: pointer, typ: types[base.Type],
-			index: int32(index), next: -1, position: i + 1,
-		})
-		c.program.byID[base.ID] = int32(index)
-		for _, output := range base.ContextOutput {
-			c.producers[output] = append(c.producers[output], index)
-		}
+		c.program.steps = append(c.program.steps, s)
+		c.program.byID[base.ID] = index
+		c.addOutputs(s)
 	}
 }
 
-func (c *compiler) checkID(id, pointer string, seen map[string]string) bool {
-	switch former, taken := seen[id]; {
-	case id == "":
-		c.error("plan.step.id.missing", pointer+"/id", "the step has no id", "give it a short name that never changes")
-	case !stepID.MatchString(id):
-		c.error("plan.step.id.invalid", pointer+"/id", fmt.Sprintf("%q is no step id", id), "use at most 100 letters, digits, \"_\", \"-\" and \".\", starting with a letter or digit")
-	case id == endStep || id == "archived" || id == "Downloads":
-		c.error("plan.step.id.reserved", pointer+"/id", fmt.Sprintf("the id %q has a meaning of its own", id), "choose another id")
-	case taken:
-		c.error("plan.step.id.duplicate", pointer+"/id", fmt.Sprintf("the id %q is taken by %s", id, former), "ids are unique over steps and orphan_steps")
-	default:
-		if other, taken := seen[strings.ToLower(id)]; taken && other != pointer {
-			c.error("plan.step.id.case", pointer+"/id", fmt.Sprintf("the id %q differs from that of %s only by case, and folders are named after ids", id, other), "choose another id")
-			return false
+func (c *compiler) addOutputs(s *compiledStep) {
+	outputs := s.Base().ContextOutput
+	for i, output := range outputs {
+		if slices.Contains(outputs[:i], output) {
+			c.report(codeOutputTwice, s.pointer+"/context_output", fmt.Sprintf("the output %q is declared twice", output), "")
+			continue
 		}
-		seen[id], seen[strings.ToLower(id)] = pointer, pointer
-		return true
+		c.producers[output] = append(c.producers[output], s.index)
 	}
-	return false
 }
 
 // checkConfigIDs reports configurations of steps that do not exist.
-func (c *compiler) checkConfigIDs(plan *Plan) {
-	known := map[string]bool{}
-	for _, steps := range [][]Step{plan.Steps, plan.OrphanSteps} {
-		for _, step := range steps {
-			if step != nil {
-				known[step.Base().ID] = true
-			}
-		}
-	}
+func (c *compiler) checkConfigIDs() {
 	for i := range c.program.config.Steps {
-		if id := c.program.config.Steps[i].ID; id != "" && !known[id] {
-			c.ds = append(c.ds, workspace.Diagnostic{
-				Code: "step_config.step.unknown", Severity: workspace.SeverityNotice, File: c.program.configFile,
-				Pointer: c.program.config.Pointer(i) + "/id", Message: fmt.Sprintf("the plan has no step %q; its configuration has no effect", id),
-			})
+		if id := c.program.config.Steps[i].ID; id != "" && !c.ids.inPlan(id) {
+			c.ds = append(c.ds, finding(codeConfigStepUnknown, c.program.configFile, c.program.config.Pointer(i)+"/id",
+				fmt.Sprintf("the plan has no step %q; its configuration has no effect", id), ""))
 		}
 	}
 }
@@ -229,24 +197,11 @@ func (c *compiler) resolveStep(s *compiledStep) {
 	for i, dependency := range s.Base().ContextDependencies {
 		c.resolveInput(s, i, dependency)
 	}
-	for _, name := range usedVariables(s.Base().Description) {
-		c.checkVariable(name, s.pointer+"/description")
-	}
+	c.checkVariables(s.Base().Title, s.pointer+"/title")
+	c.checkVariables(s.Base().Description, s.pointer+"/description")
 }
 
-func (c *compiler) checkVariable(name, pointer string) {
-	if _, ok := c.program.vars[name]; ok {
-		return
-	}
-	if c.program.declared[name] {
-		c.error("variables.value.missing", pointer, fmt.Sprintf("the variable %q has no value", name), "give one in "+workspace.VariablesFile+" or when the run is started")
-		return
-	}
-	c.error("variables.unknown", pointer, fmt.Sprintf("the variable %q is not declared", name), "declare it in "+workspace.VariablesFile+", or correct the name")
-}
-
-// resolveNext finds the step that follows. Steps of the present types have one
-// way on, so a way back could never end.
+// resolveNext finds the step that follows.
 func (c *compiler) resolveNext(s *compiledStep) {
 	next := s.Base().NextStepID
 	if next == "" {
@@ -259,23 +214,25 @@ func (c *compiler) resolveNext(s *compiledStep) {
 		return
 	}
 	target, ok := c.program.byID[next]
-	switch {
-	case !ok:
-		c.error("plan.next.unknown", s.pointer+"/next_step_id", fmt.Sprintf("there is no step %q to go to", next), "name a step of the plan, or \"end\"")
-	case target <= s.index:
-		c.error("plan.next.endless", s.pointer+"/next_step_id", fmt.Sprintf("going back to %q always leads here again, so the run would never end", next), "remove next_step_id, or name a later step")
-	default:
+	if ok {
 		s.next = target
+		return
+	}
+	c.partial = true
+	switch {
+	case c.ids.broken(next): // reported
+	case c.ids.orphans[next] != nil:
+		c.report(codeNextOrphan, s.pointer+"/next_step_id", fmt.Sprintf("%q is an orphan step, which is not part of the walk", next), "")
+	default:
+		c.report(codeNextUnknown, s.pointer+"/next_step_id", fmt.Sprintf("there is no step %q to go to", next), "")
 	}
 }
 
 func (c *compiler) resolveOutputs(s *compiledStep) {
 	for _, output := range s.Base().ContextOutput {
-		for _, name := range usedVariables(output) {
-			c.checkVariable(name, s.pointer+"/context_output")
-		}
-		if expanded, _ := c.program.vars.Expand(output); !localName(expanded) {
-			c.error("plan.output.invalid", s.pointer+"/context_output", fmt.Sprintf("%q is no name of a file in the step's own folder", output), "use a relative path without \"..\"")
+		c.checkVariables(output, s.pointer+"/context_output")
+		if slices.ContainsFunc(c.expansions(output), func(name string) bool { return !localName(name) }) {
+			c.report(codeOutputInvalid, s.pointer+"/context_output", fmt.Sprintf("%q is no name of a file in the step's own folder", output), "")
 		}
 	}
 }
@@ -298,10 +255,7 @@ func (c *compiler) resolveSchema(s *compiledStep) {
 		if own := c.program.config.Steps[i].ValidationSchema; len(own) > 0 && string(own) != "null" {
 			file, pointer = c.program.configFile, c.program.config.Pointer(i)+"/validation_schema"
 			schema = &validation.Schema{}
-			if err := json.Unmarshal(own, schema); err != nil {
-				c.ds = append(c.ds, jsonDiagnostic("step_config", file, pointer, own, err))
-				return
-			}
+			_ = json.Unmarshal(own, schema) // is JSON; Compile tells what else is wrong
 		}
 	}
 	if schema == nil {
@@ -312,7 +266,7 @@ func (c *compiler) resolveSchema(s *compiledStep) {
 	s.schema, s.checker, s.schemaFile, s.schemaPointer = schema, checker, file, pointer
 }
 
-// lower turns the steps into nodes and joins them.
+// lower turns the steps into nodes, joins them and looks at the graph that they make.
 func (c *compiler) lower() {
 	p := c.program
 	p.nodes = make([]node, 0, len(p.steps)+1)
@@ -321,10 +275,14 @@ func (c *compiler) lower() {
 	for i, s := range p.steps {
 		l := &Lowering{program: p, step: int32(i), entry: -1}
 		if err := l.lower(s); err != nil {
-			c.error("plan.step.lower", s.pointer, fmt.Sprintf("step type %q: %v", s.typ.Name, err), "")
+			c.report(codeStepLower, s.pointer, fmt.Sprintf("step type %q: %v", s.typ.Name, err), "")
+			c.partial = true
 			continue
 		}
 		entries[i], open[i] = l.entry, l.open
+	}
+	if c.partial {
+		return
 	}
 	end := int32(len(p.nodes))
 	p.nodes = append(p.nodes, node{kind: nodeEnd, step: -1})
@@ -338,34 +296,10 @@ func (c *compiler) lower() {
 		}
 	}
 	p.start = entries[0]
-	c.checkReachable()
+	c.checkGraph(entries)
 }
 
-// checkReachable reports steps that no way leads to.
-func (c *compiler) checkReachable() {
-	reached := make([]bool, len(c.program.steps))
-	for i := int32(0); i >= 0; i = c.program.steps[i].next {
-		reached[i] = true
-	}
-	for i, s := range c.program.steps {
-		if !reached[i] {
-			c.error("plan.step.unreachable", s.pointer, fmt.Sprintf("no way leads to step %q", s.id), "let a next_step_id lead there, or move it to orphan_steps")
-		}
-	}
-}
-
-// revision names the plan by content, whatever its white space. Values of
-// variables and step configurations are of the run: they may change between a
-// stop and a resume.
-func (c *compiler) revision() string {
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, c.src.Plan); err != nil {
-		compact.Write(c.src.Plan)
-	}
-	sum := sha256.Sum256(compact.Bytes())
-	return hex.EncodeToString(sum[:8])
-}
-
-func (c *compiler) error(code, pointer, message, hint string) {
-	c.ds = append(c.ds, planError(code, pointer, message, hint))
+// report adds a finding about the plan. Without a hint it has that of its code.
+func (c *compiler) report(code, pointer, message, hint string) {
+	c.ds = append(c.ds, finding(code, workspace.PlanFile, pointer, message, hint))
 }

@@ -1,13 +1,18 @@
 package workflow_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/treadle-dev/treadle/stepconfig"
+	"github.com/treadle-dev/treadle/validation"
 	"github.com/treadle-dev/treadle/workflow"
+	"github.com/treadle-dev/treadle/workspace"
 )
 
 func TestCompileNamesEveryFaultWithItsPlace(t *testing.T) {
@@ -43,7 +48,7 @@ func TestCompileNamesEveryFaultWithItsPlace(t *testing.T) {
 		{"a way to itself", plan(step(`,"next_step_id":"b"`)), "plan.next.endless", "planning/plan.json#/steps/1/next_step_id"},
 		{"a step that is passed over", plan(`{"steps":[{"id":"a","type":"regular","next_step_id":"end"},{"id":"b","type":"regular"}]}`), "plan.step.unreachable", "planning/plan.json#/steps/1"},
 		{"an input nobody makes", plan(step(`,"context_dependencies":["x.json"]`)), "plan.dependency.unknown", "planning/plan.json#/steps/1/context_dependencies/0"},
-		{"its own output as input", plan(step(`,"context_output":"b.json","context_dependencies":["b.json"]`)), "plan.dependency.order", "planning/plan.json#/steps/1/context_dependencies/0"},
+		{"its own output as input", plan(step(`,"context_output":"b.json","context_dependencies":["b.json"]`)), "plan.dependency.own", "planning/plan.json#/steps/1/context_dependencies/0"},
 		{"an input outside the workspace", plan(step(`,"context_dependencies":["../secret"]`)), "plan.dependency.invalid", "planning/plan.json#/steps/1/context_dependencies/0"},
 		{"an absolute input", plan(step(`,"context_dependencies":["/etc/passwd"]`)), "plan.dependency.invalid", "planning/plan.json#/steps/1/context_dependencies/0"},
 		{"an output outside the folder", plan(step(`,"context_output":"../a/a.json"`)), "plan.output.invalid", "planning/plan.json#/steps/1/context_output"},
@@ -56,8 +61,7 @@ func TestCompileNamesEveryFaultWithItsPlace(t *testing.T) {
 		{"a variable's name", workflow.Source{Plan: []byte(step("")), Variables: []byte(`{"variables":[{"name":"a b"}]}`)}, "variables.name.invalid", "variables/variables.json#/variables/0/name"},
 		{"a variable twice", workflow.Source{Plan: []byte(step("")), Variables: []byte(`{"variables":[{"name":"A"},{"name":"A"}]}`)}, "variables.name.duplicate", "variables/variables.json#/variables/1/name"},
 		{"a variable without a value", workflow.Source{Plan: []byte(step(`,"description":"{{A}}"`)), Variables: []byte(`{"variables":[{"name":"A"}]}`)}, "variables.value.missing", "planning/plan.json#/steps/1/description"},
-		{"groups", workflow.Source{Plan: []byte(step("")), Variables: []byte(`{"groups":[{"name":"g"}]}`)}, "variables.groups.unsupported", "variables/variables.json#/groups"},
-		{"configuration of no step", workflow.Source{Plan: []byte(step("")), StepConfig: []byte(`{"steps":[{"id":"zz"}]}`)}, "step_config.step.unknown", "planning/step_config.json#/steps/0/id"},
+		{"configuration of no step", workflow.Source{Plan: []byte(step("")), StepConfig: []byte(`{"steps":[{"id":"zz"}]}`)}, "stepconfig.step.unknown", "planning/step_config.json#/steps/0/id"},
 		{"a schema in the configuration", workflow.Source{Plan: []byte(step("")), StepConfig: []byte(`{"steps":[{"id":"b","validation_schema":{"files":[{"file_name":"/abs"}]}}]}`)}, "validation.file_name.absolute", "planning/step_config.json#/steps/0/validation_schema/files/0/file_name"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -117,16 +121,28 @@ func TestContextOutputIsReadAsTextOrList(t *testing.T) {
 }
 
 func FuzzCompile(f *testing.F) {
-	f.Add([]byte(`{"steps":[{"id":"a","type":"regular"}]}`), []byte(`{"steps":[{"id":"a"}]}`), []byte(`{}`), []byte(`{"variables":[]}`))
-	f.Add(chain(3, "regular"), []byte(`[]`), []byte(`{"capabilities":{"selected_servers":["x"]}}`), []byte(`{"variables":[{"name":"A","value":"b"}]}`))
-	f.Fuzz(func(t *testing.T, plan, config, settings, variables []byte) {
-		src := &workflow.Source{Plan: plan, StepConfig: config, Settings: settings, Variables: variables}
+	add := func(plan, config, settings, variables, soul, evaluation string) {
+		f.Add([]byte(plan), []byte(config), []byte(settings), []byte(variables), []byte(soul), []byte(evaluation))
+	}
+	add(`{"steps":[{"id":"a","type":"regular"}]}`, `{"steps":[{"id":"a"}]}`, `{}`, `{"variables":[]}`, "", `{"steps":[{"id":"x"}]}`)
+	add(string(chain(3, "regular")), `[]`, `{"capabilities":{"selected_servers":["x"]}}`, `{"variables":[{"name":"A","value":"b"}]}`, "## Objective\n", `{}`)
+	add(`{"steps":[{"id":"a","type":"regular","context_output":"x, y","next_step_id":"b","validation_schema":{"files":[{"file_name":"x"}]}},{"id":"b","type":"regular","context_dependencies":["x","a/z"],"next_step_id":"a"}],
+		"orphan_steps":[{"id":"o","type":"regular","shared_with":{"orchestrator_ids":["t"]}},{"id":"t","type":"todo_task","predefined_routes":[{"orphan_step_ref":"o"},{"sub_agent_step":{"id":"n"}}]}]}`,
+		`{"steps":[{"id":"b","validation_schema":"none"}]}`, `{}`, `{"groups":[{"name":"g","values":{}}]}`, "", `[]`)
+	codes := map[string]bool{}
+	for _, list := range [][]workspace.Diagnostic{workflow.Codes(), stepconfig.Codes(), validation.Codes()} {
+		for _, d := range list {
+			codes[d.Code] = true
+		}
+	}
+	f.Fuzz(func(t *testing.T, plan, config, settings, variables, soul, evaluation []byte) {
+		src := &workflow.Source{Plan: plan, StepConfig: config, Settings: settings, Variables: variables, Soul: soul, Evaluation: evaluation}
 		program, ds := workflow.Compile(src, nil)
 		if (program == nil) != ds.HasErrors() {
 			t.Fatalf("program %v with diagnostics %v", program, ds)
 		}
 		for _, d := range ds {
-			if d.Code == "" || d.File == "" || d.Message == "" {
+			if !codes[d.Code] || d.File == "" || d.Message == "" || d.Hint == "" || d.Line == 0 && strings.HasSuffix(d.File, ".json") {
 				t.Fatalf("incomplete diagnostic %+v", d)
 			}
 		}
@@ -134,4 +150,67 @@ func FuzzCompile(f *testing.F) {
 			t.Fatal("a program without steps")
 		}
 	})
+}
+
+func FuzzEvaluationPlan(f *testing.F) {
+	for _, seed := range []string{`{"steps":[{"id":"a"},{"id":"A"},{}]}`, `{"steps":[7,null]}`, `{"steps":{"id":1}}`, `[`, ``} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, evaluation []byte) {
+		src := plan(`{"steps":[{"id":"a","type":"regular"}]}`)
+		src.Evaluation = evaluation
+		program, ds := workflow.Compile(&src, nil)
+		if (program == nil) != ds.HasErrors() {
+			t.Fatalf("program %v with diagnostics %v", program, ds)
+		}
+	})
+}
+
+// Plans that are made to take long: every step declares the same output and depends on
+// it, and the ways lead from the last step to the first.
+func TestAPlanThatIsMadeToTakeLongIsCompiledInTime(t *testing.T) {
+	t.Parallel()
+	const n = 3000
+	var b strings.Builder
+	b.WriteString(`{"steps":[{"id":"first","type":"regular","next_step_id":"s-2999"}`)
+	for i := range n {
+		next := "end"
+		if i > 0 {
+			next = fmt.Sprintf("s-%d", i-1)
+		}
+		fmt.Fprintf(&b, `,{"id":"s-%d","type":"regular","context_output":"x","context_dependencies":["x"],"next_step_id":%q}`, i, next)
+	}
+	b.WriteString(`]}`)
+	start := time.Now()
+	_, ds := workflow.Compile(&workflow.Source{Plan: []byte(b.String())}, nil)
+	assert.Less(t, time.Since(start), 30*time.Second)
+	assert.Contains(t, codesOf(ds), "plan.dependency.order", "nothing is produced before the step that runs first")
+}
+
+func codesOf(ds workspace.Diagnostics) []string {
+	codes := make([]string, len(ds))
+	for i, d := range ds {
+		codes[i] = d.Code
+	}
+	return codes
+}
+
+func TestAWayBackToAStepThatHasNotRunEnds(t *testing.T) {
+	t.Parallel()
+	var order []string
+	note := &workflow.StepType{Name: "note", Execute: func(sc *workflow.StepContext) (*workflow.Outcome, error) {
+		order = append(order, sc.Step().Base().ID)
+		return nil, nil
+	}}
+	b := setup(t, workflow.Config{StepTypes: []*workflow.StepType{note}}, `{"steps":[
+		{"id":"a","type":"note","next_step_id":"c"},
+		{"id":"b","type":"note","context_dependencies":["c.json"],"next_step_id":"end"},
+		{"id":"c","type":"note","context_output":"c.json","next_step_id":"b"}]}`)
+	program, ds, err := b.ctl.Compile(t.Context(), b.ws, nil)
+	require.NoError(t, err)
+	require.Empty(t, ds, "c runs before b, whatever their order in the file")
+	assert.Equal(t, []string{"a", "b", "c"}, program.StepIDs())
+	_, err = b.ctl.Run(t.Context(), b.ws, nil)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a", "c", "b"}, order)
 }

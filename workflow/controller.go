@@ -141,16 +141,19 @@ type RunOptions struct {
 	// Run is an unfinished run to take up again, such as "iteration-2"; empty
 	// starts a new one.
 	Run string
-	// Group chooses the group of variables. Workflows have no groups yet: any
-	// value is refused.
+	// Group is the group of variables that a new run is of, by its name or that of its
+	// folder. A workflow with groups needs one, one without has none. A run that is taken
+	// up keeps its group.
 	Group string
-	// Variables override values of variables.json in a new run. A resumed run
-	// keeps what it was started with.
+	// Variables override values of variables.json, also those of the group, in a new
+	// run; names that start with "input." are inputs, which are declared nowhere. A
+	// resumed run keeps what it was started with.
 	Variables Variables
 	// Program is the compiled plan, for hosts that run one plan many times; nil
 	// compiles the workspace's files.
 	Program *Program
 
+	starting bool // a run is started, not only looked at
 	recalled bool // Variables are what the run was started with
 }
 
@@ -188,7 +191,9 @@ func (c *Controller) Compile(ctx context.Context, ws *workspace.Workspace, opts 
 	if err != nil {
 		return nil, nil, err
 	}
-	program, ds := Compile(src, &CompileOptions{StepTypes: c.config.StepTypes, Variables: opts.Variables, recalled: opts.recalled})
+	program, ds := Compile(src, &CompileOptions{
+		StepTypes: c.config.StepTypes, Group: opts.Group, Variables: opts.Variables, forRun: opts.starting, recalled: opts.recalled,
+	})
 	return program, ds, nil
 }
 
@@ -200,9 +205,6 @@ func (c *Controller) prepare(ctx context.Context, ws *workspace.Workspace, opts 
 	}
 	if opts == nil {
 		opts = &RunOptions{}
-	}
-	if opts.Group != "" {
-		return nil, fmt.Errorf("group %q: the workflow has no groups", opts.Group)
 	}
 	recorded, err := c.recall(ctx, ws, &opts)
 	if err != nil {
@@ -222,11 +224,15 @@ func (c *Controller) prepare(ctx context.Context, ws *workspace.Workspace, opts 
 	if ds.HasErrors() {
 		return nil, ds
 	}
-	folder, lock, err := c.claim(ctx, ws, opts.Run)
+	group, err := program.groupOf(recorded, opts)
 	if err != nil {
 		return nil, err
 	}
-	run, err := c.open(ctx, ws, program, folder, opts)
+	folder, lock, err := c.claim(ctx, ws, opts.Run, group)
+	if err != nil {
+		return nil, err
+	}
+	run, err := c.open(ctx, ws, program, folder, group, opts)
 	if err != nil {
 		return nil, errors.Join(err, lock.Unlock())
 	}
@@ -237,8 +243,11 @@ func (c *Controller) prepare(ctx context.Context, ws *workspace.Workspace, opts 
 // recall reads what a run that is taken up was started with, nil for a new one, and
 // puts it in the place of the options.
 func (c *Controller) recall(ctx context.Context, ws *workspace.Workspace, opts **RunOptions) (*runRecord, error) {
-	folder := (*opts).Run
+	recalled := **opts
+	*opts = &recalled
+	folder := recalled.Run
 	if folder == "" {
+		recalled.starting = true
 		return nil, nil
 	}
 	if err := knownRun(ctx, ws.Storage(), folder); err != nil {
@@ -246,16 +255,19 @@ func (c *Controller) recall(ctx context.Context, ws *workspace.Workspace, opts *
 	}
 	recorded, completed, err := c.recordedRun(ctx, ws, folder)
 	switch {
-	case err != nil || recorded == nil:
+	case err != nil:
 		return nil, err
 	case completed:
 		return nil, fmt.Errorf("%s: %w", folder, ErrRunFinished)
-	case len((*opts).Variables) > 0:
+	case recalled.Group != "" && (&Group{Name: recalled.Group}).Folder() != groupOfFolder(folder):
+		return nil, fmt.Errorf("%s: a group is given when a run starts, not when it is resumed", folder)
+	case recorded == nil:
+		recalled.starting, recalled.Group = true, groupOfFolder(folder)
+		return nil, nil
+	case len(recalled.Variables) > 0:
 		return nil, fmt.Errorf("%s: variables are given when a run starts, not when it is resumed", folder)
 	}
-	recalled := **opts
-	recalled.Variables, recalled.recalled = c.reveal(recorded.Variables), true
-	*opts = &recalled
+	recalled.Group, recalled.Variables, recalled.recalled = "", c.reveal(recorded.Variables), true
 	return recorded, nil
 }
 
@@ -271,8 +283,11 @@ func (c *Controller) programOf(ctx context.Context, ws *workspace.Workspace, opt
 }
 
 // open makes the run and folds its journal.
-func (c *Controller) open(ctx context.Context, ws *workspace.Workspace, program *Program, folder string, opts *RunOptions) (*Run, error) {
+func (c *Controller) open(ctx context.Context, ws *workspace.Workspace, program *Program, folder string, group *Group, opts *RunOptions) (*Run, error) {
 	run := newRun(c, ws, program, folder)
+	if group != nil {
+		run.group = group.Name
+	}
 	w := newWalk(run)
 	run.walk = w
 	j, err := journal.Open(ctx, ws.Storage(), run.layout.Journal(), journal.Options{

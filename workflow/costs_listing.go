@@ -83,7 +83,7 @@ func missingCalls(ctx context.Context, ws *workspace.Workspace, prices *costs.Pr
 		if err != nil {
 			return nil, nil, err
 		}
-		run := costs.Run{ID: s.RunID, Folder: s.RunFolder, Group: a.group}
+		run := costs.Run{ID: s.RunID, Folder: s.RunFolder, Group: groupOfFolder(s.RunFolder)}
 		behind = append(behind, behindRun{run: run, spent: a.spent})
 	}
 	return behind, damaged, nil

@@ -16,7 +16,7 @@ var (
 	// [workspace.HeldError] in the chain says which; or when this process was paused
 	// so long that another one took the run over.
 	ErrRunHeld = errors.New("the run is held by another process")
-	// ErrRunName refuses a run folder that is not iteration-N.
+	// ErrRunName refuses a run folder that is neither iteration-N nor iteration-N/{group}.
 	ErrRunName = errors.New("not the name of a run")
 	// ErrPlanChanged refuses to resume a run with another plan than it started with.
 	ErrPlanChanged = errors.New("the plan has changed since the run started; restore it, or start a new run")

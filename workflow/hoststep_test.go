@@ -130,16 +130,19 @@ func TestStepTypesThatCannotWorkAreRefused(t *testing.T) {
 		require.Error(t, err, name)
 		_, ds := workflow.Compile(&workflow.Source{Plan: chain(1, "regular")}, &workflow.CompileOptions{StepTypes: types})
 		require.Error(t, ds.Err(), name)
+		assert.Equal(t, "plan.types", ds[0].Code, name)
 	}
 	for name, lower := range map[string]func(*workflow.Lowering, workflow.Step) error{
 		"adds no node":            func(*workflow.Lowering, workflow.Step) error { return nil },
 		"adds a node nobody runs": func(l *workflow.Lowering, _ workflow.Step) error { l.Exec(); return nil },
 		"fails":                   func(*workflow.Lowering, workflow.Step) error { return errors.New("no") },
+		"panics":                  func(*workflow.Lowering, workflow.Step) error { panic("no") },
 	} {
 		_, ds := workflow.Compile(&workflow.Source{Plan: chain(1, "x")}, &workflow.CompileOptions{
 			StepTypes: []*workflow.StepType{{Name: "x", Lower: lower}},
 		})
 		require.Error(t, ds.Err(), name)
+		assert.Equal(t, "plan.step.lower", ds[0].Code, name)
 	}
 }
 

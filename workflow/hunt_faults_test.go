@@ -158,7 +158,7 @@ func hardStorage(tb testing.TB) workspace.Storage {
 func hardRun(tb testing.TB, model agent.LLM, st workspace.Storage) error {
 	tb.Helper()
 	ctx := context.Background()
-	_, err := hardController(tb, model).Run(ctx, workspace.New(st), resumeOptions(ctx, st))
+	_, err := hardController(tb, model).Run(ctx, workspace.New(st), resumeOptions(ctx, st, firstRun))
 	if errors.Is(err, workflow.ErrRunFinished) {
 		return nil
 	}
@@ -171,14 +171,14 @@ func hardWant(tb testing.TB) (files map[string]string, changes int) {
 	st := hardStorage(tb)
 	faulty := workspacetest.NewFaulty(st, workspacetest.Fault{})
 	require.NoError(tb, hardRun(tb, newHardModel(), faulty.Storage()))
-	return executionFiles(tb, st), faulty.Changes()
+	return executionFiles(tb, st, firstRun), faulty.Changes()
 }
 
 // checkHard compares the end of a disturbed run with that of an undisturbed one.
 func checkHard(tb testing.TB, want map[string]string, model *hardModel, st workspace.Storage) {
 	tb.Helper()
 	ws := workspace.New(st)
-	text := journalText(tb, st)
+	text := journalText(tb, st, firstRun)
 	if !strings.Contains(text, `"in_doubt":true`) {
 		// A tool that met a fault may have done half of an append, or all of it twice.
 		appended := strings.Contains(text, workspacetest.ErrInjected.Error())
@@ -189,7 +189,7 @@ func checkHard(tb testing.TB, want map[string]string, model *hardModel, st works
 			})
 			return files
 		}
-		assert.Equal(tb, left(want), left(executionFiles(tb, st)))
+		assert.Equal(tb, left(want), left(executionFiles(tb, st, firstRun)))
 	}
 	if !strings.Contains(text, `"reason":"lost"`) {
 		assert.Empty(tb, model.changed, "a conversation is another after a resume")
@@ -407,7 +407,7 @@ func TestAChangedLineOfTheJournalIsNamed(t *testing.T) {
 	st := hardStorage(t)
 	require.NoError(t, hardRun(t, newHardModel(), st))
 	name := workspace.RunLayout("iteration-1").Journal()
-	lines := strings.SplitAfter(strings.TrimSuffix(journalText(t, st), "\n"), "\n")
+	lines := strings.SplitAfter(strings.TrimSuffix(journalText(t, st, firstRun), "\n"), "\n")
 	for i := range lines {
 		changed := append([]string(nil), lines...)
 		changed[i] = strings.Replace(changed[i], `"time":"2`, `"time":"3`, 1)

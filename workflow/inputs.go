@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -21,45 +22,47 @@ const (
 // input is a resolved context dependency.
 type input struct {
 	name      string  // as the plan has it
-	producers []int32 // steps that may have published it, in plan order
+	place     int     // in context_dependencies
+	producers []int32 // steps that may have published it, the latest last
 	file      string  // in a producer's execution folder, or in the workspace
 }
 
 // resolveInput finds who produces a dependency: a step by its declared output, a
-// step by {step}/{file}, or nobody, for a file of the workspace.
+// step by {step}/{file}, or nobody, for a file of the workspace. Whether the producers
+// run before the step is asked of the graph later.
 func (c *compiler) resolveInput(s *compiledStep, i int, name string) {
-	pointer := fmt.Sprintf("%s/context_dependencies/%d", s.pointer, i)
-	in := input{name: name, file: strings.TrimSuffix(name, "/")}
-	for _, variable := range usedVariables(name) {
-		c.checkVariable(variable, pointer)
-	}
-	expanded, _ := c.program.vars.Expand(in.file)
-	if !localName(expanded) {
-		c.error("plan.dependency.invalid", pointer, fmt.Sprintf("%q is no path in the workspace", name), "use a relative path without \"..\"")
+	pointer := dependencyPointer(s, i)
+	in := input{name: name, place: i, file: strings.TrimSuffix(name, "/")}
+	c.checkVariables(name, pointer)
+	if slices.ContainsFunc(c.expansions(in.file), func(file string) bool { return !localName(file) }) {
+		c.report(codeDependencyInvalid, pointer, fmt.Sprintf("%q is no path in the workspace", name), "")
 		return
 	}
 	first, rest, nested := strings.Cut(in.file, "/")
 	producer, isStep := c.program.byID[first]
 	switch {
 	case len(c.producers[in.file]) > 0:
-		for _, p := range c.producers[in.file] {
-			in.producers = append(in.producers, int32(p))
-		}
+		in.producers = slices.Clone(c.producers[in.file])
 	case nested && isStep:
 		in.producers, in.file = []int32{producer}, rest
 	case isStep && strings.HasSuffix(name, "/"):
 		in.producers, in.file = []int32{producer}, "."
 	case nested || strings.HasSuffix(name, "/"):
 		// A file or folder of the workspace; whether it exists is known when the step runs.
+	case c.ids.brokenOutputs[in.file]: // of a step that is reported
 	default:
-		c.error("plan.dependency.unknown", pointer, fmt.Sprintf("no step declares %q as its context_output", name), c.outputsHint())
+		c.report(codeDependencyUnknown, pointer, fmt.Sprintf("no step declares %q as its context_output", name), c.outputsHint())
 		return
 	}
-	if len(in.producers) > 0 && !slices.ContainsFunc(in.producers, func(p int32) bool { return p < s.index }) {
-		c.error("plan.dependency.order", pointer, fmt.Sprintf("%q is produced by step %q, which does not run before this one", name, c.program.steps[in.producers[0]].id), "move the producer before this step")
+	if len(in.producers) == 1 && in.producers[0] == s.index {
+		c.report(codeDependencyOwn, pointer, fmt.Sprintf("%q is an output of the step itself", name), "")
 		return
 	}
 	s.inputs = append(s.inputs, in)
+}
+
+func dependencyPointer(s *compiledStep, i int) string {
+	return s.pointer + "/context_dependencies/" + strconv.Itoa(i)
 }
 
 func (c *compiler) outputsHint() string {
@@ -110,17 +113,15 @@ func (sc *StepContext) gather(ctx context.Context) ([]gathered, error) {
 	return inputs, nil
 }
 
-// find returns the first place where an input exists; the latest producer that
-// runs before this step comes first.
+// find returns the first place where an input exists; the latest producer comes
+// first.
 func (sc *StepContext) find(ctx context.Context, in input) (gathered, error) {
 	file, _ := sc.run.vars.Expand(in.file)
 	type place struct{ path, from string }
 	var places []place
 	for _, producer := range slices.Backward(in.producers) {
-		if producer < sc.step.index {
-			id := sc.run.program.steps[producer].id
-			places = append(places, place{path.Join(sc.run.layout.Execution(id), file), id})
-		}
+		id := sc.run.program.steps[producer].id
+		places = append(places, place{path.Join(sc.run.layout.Execution(id), file), id})
 	}
 	if len(in.producers) == 0 {
 		places = append(places, place{file, ""})

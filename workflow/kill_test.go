@@ -83,7 +83,7 @@ func (v *victim) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = ctl.Run(ctx, workspace.New(faulty.Storage()), resumeOptions(ctx, dir))
+	_, err = ctl.Run(ctx, workspace.New(faulty.Storage()), resumeOptions(ctx, dir, firstRun))
 	return errors.Join(err, dir.Close())
 }
 
@@ -165,7 +165,7 @@ func TestSIGKILLLosesNothingRecorded(t *testing.T) {
 			st, err := workspace.NewDir(dir)
 			require.NoError(t, err)
 			defer func() { assert.NoError(t, st.Close()) }()
-			recorded := len(recordedReplies(t.Context(), st))
+			recorded := len(recordedReplies(t.Context(), st, firstRun))
 			paid := len(server.Calls())
 			require.Zero(t, runProcess(t, victim{Dir: dir, Model: server.URL()}).ExitCode())
 
@@ -173,12 +173,12 @@ func TestSIGKILLLosesNothingRecorded(t *testing.T) {
 			assert.Equal(t, map[string]string{
 				"runs/iteration-1/execution/charge/receipt.json": `{"charged": true}`,
 				"runs/iteration-1/execution/tell/told.md":        "The card was charged.",
-			}, executionFiles(t, st))
+			}, executionFiles(t, st, firstRun))
 			charges, err := os.ReadFile(dir + ".charges")
 			if err != nil {
 				require.ErrorIs(t, err, os.ErrNotExist)
 			}
-			inDoubt := strings.Contains(journalText(t, st), `"in_doubt":true`)
+			inDoubt := strings.Contains(journalText(t, st, firstRun), `"in_doubt":true`)
 			switch n := strings.Count(string(charges), "charged"); n {
 			case 1:
 			case 0:

@@ -74,7 +74,7 @@ func (w *walk) writeLedger() {
 	if w.run.spent.Len() == 0 {
 		return
 	}
-	run := costs.Run{ID: w.run.id, Folder: w.run.folder}
+	run := costs.Run{ID: w.run.id, Folder: w.run.folder, Group: groupOfFolder(w.run.folder)}
 	ledger := costs.NewLedger(w.run.ws.Storage())
 	if err := ledger.Write(w.run.grace, run, w.run.spent); err != nil {
 		w.warn("write cost ledger", err)

@@ -55,7 +55,7 @@ func Runs(ctx context.Context, ws *workspace.Workspace) ([]RunStanding, error) {
 		standing, err := RunStatus(ctx, ws, folder)
 		switch {
 		case errors.Is(err, ErrRunNotFound):
-			continue // its first record was never written
+			continue // its first record was never written, or its groups alone are runs
 		case err != nil:
 			return nil, err
 		}
@@ -67,14 +67,14 @@ func Runs(ctx context.Context, ws *workspace.Workspace) ([]RunStanding, error) {
 // RunStatus tells how one run stands, by its folder below runs. The error matches
 // [ErrRunName] or [ErrRunNotFound], or is the storage's or the context's.
 func RunStatus(ctx context.Context, ws *workspace.Workspace, folder string) (*RunStanding, error) {
-	if !runFolder.MatchString(folder) {
-		return nil, fmt.Errorf("%q: %w; runs are called iteration-N", folder, ErrRunName)
+	if err := checkRunFolder(folder); err != nil {
+		return nil, err
 	}
 	st, layout := ws.Storage(), workspace.RunLayout(folder)
 	journaled, err := st.Stat(ctx, layout.Journal())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: %w", folder, ErrRunNotFound)
+		return nil, noRun(ctx, st, folder)
 	case err != nil:
 		return nil, err
 	}
@@ -104,9 +104,14 @@ func runFolders(ctx context.Context, st workspace.Storage) ([]string, error) {
 	}
 	var folders []string
 	for _, e := range entries {
-		if e.IsDir() && runFolder.MatchString(e.Name()) {
-			folders = append(folders, e.Name())
+		if !e.IsDir() || !iterationFolder.MatchString(e.Name()) {
+			continue
 		}
+		groups, err := groupFolders(ctx, st, e.Name())
+		if err != nil {
+			return nil, err
+		}
+		folders = append(append(folders, e.Name()), groups...)
 	}
 	slices.SortFunc(folders, CompareRunFolders)
 	return folders, nil

@@ -13,8 +13,14 @@ type Lowering struct {
 	err   error
 }
 
-// lower lets the step's type declare its nodes.
-func (l *Lowering) lower(s *compiledStep) error {
+// lower lets the step's type declare its nodes. What a host's code does with a step
+// that it does not expect ends here.
+func (l *Lowering) lower(s *compiledStep) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = &panicError{value}
+		}
+	}()
 	if s.typ.Lower == nil {
 		l.Exec()
 	} else if err := s.typ.Lower(l, s.Step); err != nil {

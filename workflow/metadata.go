@@ -13,6 +13,7 @@ import (
 type Metadata struct {
 	RunID       string     `json:"run_id"`
 	RunFolder   string     `json:"run_folder"`
+	Group       string     `json:"group,omitempty"`
 	Status      Status     `json:"status"`
 	StartedAt   time.Time  `json:"started_at"`
 	UpdatedAt   time.Time  `json:"updated_at"`
@@ -31,7 +32,7 @@ type Metadata struct {
 func (w *walk) writeMetadata(status Status, cause error) {
 	now := w.run.ctl.config.Now().UTC()
 	m := Metadata{
-		RunID: w.run.id, RunFolder: w.run.folder, Status: status,
+		RunID: w.run.id, RunFolder: w.run.folder, Group: w.run.group, Status: status,
 		StartedAt: w.run.startedAt, UpdatedAt: now, Revision: w.run.program.revision,
 		Error: errorText(cause), Steps: len(w.run.program.steps), StepsCompleted: len(w.completed),
 		Totals: w.run.spent.Totals(),

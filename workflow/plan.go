@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/treadle-dev/treadle/internal/jsonedit"
 	"github.com/treadle-dev/treadle/workspace"
 )
 
@@ -19,6 +19,8 @@ import (
 type Plan struct {
 	Steps       []Step
 	OrphanSteps []Step
+
+	raw rawPlan
 }
 
 // rawPlan is the outer form of a plan. Objective and SuccessCriteria are of an
@@ -34,7 +36,7 @@ type rawPlan struct {
 func parsePlan(data []byte, types typeRegistry) (*Plan, workspace.Diagnostics) {
 	var raw rawPlan
 	if err := json.Unmarshal(data, &raw); err != nil {
-		return nil, workspace.Diagnostics{jsonDiagnostic("plan", workspace.PlanFile, "", data, err)}
+		return nil, workspace.Diagnostics{jsonDiagnostic(planJSON, workspace.PlanFile, "", data, err)}
 	}
 	var ds workspace.Diagnostics
 	for _, old := range []struct {
@@ -42,13 +44,13 @@ func parsePlan(data []byte, types typeRegistry) (*Plan, workspace.Diagnostics) {
 		value json.RawMessage
 	}{{"objective", raw.Objective}, {"success_criteria", raw.SuccessCriteria}} {
 		if old.value != nil {
-			ds = append(ds, planNotice("plan.legacy_key", "/"+old.key, fmt.Sprintf("%q belongs in %s and is ignored here", old.key, workspace.SoulFile), ""))
+			ds = append(ds, finding(codePlanKeyLegacy, workspace.PlanFile, "/"+old.key, fmt.Sprintf("%q belongs in %s; runs do not read it here", old.key, workspace.SoulFile), ""))
 		}
 	}
 	for _, key := range unknownKeys(data, reflect.TypeFor[rawPlan]()) {
-		ds = append(ds, planNotice("plan.key.unknown", "/"+workspace.PointerEscape(key), fmt.Sprintf("a plan has no key %q; it has no effect", key), ""))
+		ds = append(ds, finding(codePlanKeyUnknown, workspace.PlanFile, "/"+workspace.PointerEscape(key), fmt.Sprintf("a plan has no key %q; it has no effect", key), ""))
 	}
-	plan := &Plan{}
+	plan := &Plan{raw: raw}
 	plan.Steps, ds = parseSteps(raw.Steps, "/steps", types, ds)
 	plan.OrphanSteps, ds = parseSteps(raw.OrphanSteps, "/orphan_steps", types, ds)
 	return plan, ds
@@ -67,18 +69,21 @@ func parseSteps(raws []json.RawMessage, pointer string, types typeRegistry, ds w
 // parseStep decodes one step. It returns nil where the form is so wrong that
 // nothing else can be said of the step.
 func parseStep(raw json.RawMessage, pointer string, types typeRegistry) (Step, workspace.Diagnostics) {
+	if string(raw) == "null" {
+		return nil, workspace.Diagnostics{finding(codePlanType, workspace.PlanFile, pointer, "null where an object belongs", "")}
+	}
 	var head struct {
 		Type string `json:"type"`
 	}
 	if err := json.Unmarshal(raw, &head); err != nil {
-		return nil, workspace.Diagnostics{jsonDiagnostic("plan", workspace.PlanFile, pointer, raw, err)}
+		return nil, workspace.Diagnostics{jsonDiagnostic(planJSON, workspace.PlanFile, pointer, raw, err)}
 	}
 	if head.Type == "" {
-		return nil, workspace.Diagnostics{planError("plan.step.type.missing", pointer+"/type", "the step has no type", "set it to one of: "+types.names())}
+		return nil, workspace.Diagnostics{finding(codeStepTypeMissing, workspace.PlanFile, pointer+"/type", "the step has no type, as in plans of the first generation, which are not read", "set it to one of: "+types.names())}
 	}
 	t := types[head.Type]
 	if t == nil {
-		return nil, workspace.Diagnostics{planError("plan.step.type.unknown", pointer+"/type", fmt.Sprintf("there is no step type %q", head.Type), "use one of: "+types.names())}
+		return nil, workspace.Diagnostics{finding(codeStepTypeUnknown, workspace.PlanFile, pointer+"/type", fmt.Sprintf("there is no step type %q", head.Type), "use one of: "+types.names())}
 	}
 	step := t.newStep()
 	dec := json.NewDecoder(bytes.NewReader(raw))
@@ -89,11 +94,11 @@ func parseStep(raw json.RawMessage, pointer string, types typeRegistry) (Step, w
 	// Either a value of the wrong form, or a key that the type does not know.
 	step = t.newStep()
 	if err := json.Unmarshal(raw, step); err != nil {
-		return nil, workspace.Diagnostics{jsonDiagnostic("plan", workspace.PlanFile, pointer, raw, err)}
+		return nil, workspace.Diagnostics{jsonDiagnostic(planJSON, workspace.PlanFile, pointer, raw, err)}
 	}
 	var ds workspace.Diagnostics
 	for _, key := range unknownKeys(raw, reflect.TypeOf(step)) {
-		ds = append(ds, planNotice("plan.step.key.unknown", pointer+"/"+workspace.PointerEscape(key), fmt.Sprintf("steps of type %q have no key %q; it has no effect", head.Type, key), ""))
+		ds = append(ds, finding(codeStepKeyUnknown, workspace.PlanFile, pointer+"/"+workspace.PointerEscape(key), fmt.Sprintf("steps of type %q have no key %q; it has no effect", head.Type, key), ""))
 	}
 	return step, ds
 }
@@ -101,19 +106,16 @@ func parseStep(raw json.RawMessage, pointer string, types typeRegistry) (Step, w
 // unknownKeys are the keys of an object that the struct of a type has no field for,
 // in order.
 func unknownKeys(object []byte, of reflect.Type) []string {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(object, &members) != nil {
-		return nil
-	}
 	known := map[string]bool{}
 	addFields(known, of)
 	var unknown []string
-	for _, key := range slices.Sorted(maps.Keys(members)) {
-		if !known[strings.ToLower(key)] { // encoding/json matches names by folding case
-			unknown = append(unknown, key)
+	for _, m := range jsonedit.Members(object) {
+		if !known[strings.ToLower(m.Key)] { // encoding/json matches names by folding case
+			unknown = append(unknown, m.Key)
 		}
 	}
-	return unknown
+	slices.Sort(unknown)
+	return slices.Compact(unknown)
 }
 
 func addFields(known map[string]bool, of reflect.Type) {
@@ -137,39 +139,35 @@ func addFields(known map[string]bool, of reflect.Type) {
 	}
 }
 
-func planError(code, pointer, message, hint string) workspace.Diagnostic {
-	return workspace.Diagnostic{Code: code, Severity: workspace.SeverityError, File: workspace.PlanFile, Pointer: pointer, Message: message, Hint: hint}
-}
+// jsonCodes are the codes of the two ways in which a document fails to decode.
+type jsonCodes struct{ syntax, kind string }
 
-func planNotice(code, pointer, message, hint string) workspace.Diagnostic {
-	return workspace.Diagnostic{Code: code, Severity: workspace.SeverityNotice, File: workspace.PlanFile, Pointer: pointer, Message: message, Hint: hint}
-}
+var (
+	planJSON       = jsonCodes{codePlanSyntax, codePlanType}
+	evaluationJSON = jsonCodes{codeEvaluationSyntax, codeEvaluationType}
+)
 
 // jsonDiagnostic explains an error of encoding/json about a document or, with a
 // pointer, about a part of one.
-func jsonDiagnostic(prefix, file, pointer string, data []byte, err error) workspace.Diagnostic {
-	d := workspace.Diagnostic{Code: prefix + ".json", Severity: workspace.SeverityError, File: file, Pointer: pointer, Message: err.Error()}
+func jsonDiagnostic(codes jsonCodes, file, pointer string, data []byte, err error) workspace.Diagnostic {
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		line, column := position(data, syntax.Offset)
-		d.Code = prefix + ".json.syntax"
-		d.Message = fmt.Sprintf("not valid JSON at line %d, column %d: %s", line, column, syntax.Error())
+		return finding(codes.syntax, file, pointer, "not valid JSON"+syntaxPlace(data), "")
 	case errors.As(err, &mismatch):
-		d.Code = prefix + ".json.type"
 		for token := range strings.SplitSeq(mismatch.Field, ".") {
 			// encoding/json names the struct that a step type embeds, too.
 			if token != "" && token != "StepBase" {
-				d.Pointer += "/" + workspace.PointerEscape(token)
+				pointer += "/" + workspace.PointerEscape(token)
 			}
 		}
-		d.Message = fmt.Sprintf("a JSON %s where a %s belongs", mismatch.Value, jsonKind(mismatch))
-	case len(bytes.TrimSpace(data)) == 0:
-		d.Code = prefix + ".json.syntax"
-		d.Message = "the file is empty"
+		return finding(codes.kind, file, pointer, fmt.Sprintf("a JSON %s where a %s belongs", mismatch.Value, jsonKind(mismatch)), "")
 	}
-	return d
+	if errors.Is(err, errOutputs) {
+		pointer += "/context_output"
+	}
+	return finding(codes.kind, file, pointer, err.Error(), "")
 }
 
 // jsonKind names the JSON form of the Go type that was expected.

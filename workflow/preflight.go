@@ -29,6 +29,7 @@ func (c *Controller) Preflight(ctx context.Context, ws *workspace.Workspace, p *
 			ds = append(ds, u.missingTools(specs)...)
 		}
 	}
+	p.source.locate(ds)
 	return ds
 }
 
@@ -41,22 +42,16 @@ func (c *Controller) CheckDatabase(p *Program) workspace.Diagnostics {
 	var ds workspace.Diagnostics
 	for _, s := range p.steps {
 		if s.checker.NeedsDatabase() {
-			ds = append(ds, workspace.Diagnostic{
-				Code: "database.missing", Severity: workspace.SeverityError, File: s.schemaFile, Pointer: s.schemaPointer + "/db",
-				Message: fmt.Sprintf("the validation of step %s asks the database, and the host has given none", s.id),
-				Hint:    "give the host one (Config.Database), or remove the db checks",
-			})
+			ds = append(ds, finding(codeDatabaseMissing, s.schemaFile, s.schemaPointer+"/db",
+				fmt.Sprintf("the validation of step %s asks the database, and the host has given none", s.id), ""))
 		}
 	}
+	p.source.locate(ds)
 	return ds
 }
 
 func (c *Controller) unavailable(u *use, err error) workspace.Diagnostic {
-	d := workspace.Diagnostic{
-		Code: "preflight.server.failed", Severity: workspace.SeverityError, File: u.file, Pointer: u.pointer,
-		Message: c.redactor.Text(fmt.Sprintf("server %s: %v", u.toolset.Name(), err)),
-		Hint:    "mend the server, or do not select it",
-	}
+	d := finding(codeServerFailed, u.file, u.pointer, c.redactor.Text(fmt.Sprintf("server %s: %v", u.toolset.Name(), err)), "")
 	if optional(u.toolset) {
 		d.Severity, d.Hint = workspace.SeverityNotice, "it is optional: steps go on without it"
 	}
@@ -130,11 +125,8 @@ func (u *use) missingTools(specs []agent.ToolSpec) (ds workspace.Diagnostics) {
 		for i, spec := range specs {
 			names[i] = spec.OriginName()
 		}
-		ds = append(ds, workspace.Diagnostic{
-			Code: "preflight.tool.unknown", Severity: workspace.SeverityError, File: u.file, Pointer: u.pointer,
-			Message: fmt.Sprintf("%s offers no tool %q", u.toolset.Name(), tool),
-			Hint:    "it offers: " + strings.Join(names, ", "),
-		})
+		ds = append(ds, finding(codeToolUnknown, u.file, u.pointer,
+			fmt.Sprintf("%s offers no tool %q", u.toolset.Name(), tool), "it offers: "+strings.Join(names, ", ")))
 	}
 	return ds
 }

@@ -16,9 +16,12 @@ type Program struct {
 	settings   *Settings
 	config     *stepconfig.File
 	configFile string // where config was read
-	vars       Variables
+	variables  *VariablesFile
+	sets       []valueSet      // the values that it was compiled for
+	group      string          // that it was compiled for; empty is none or all
 	declared   map[string]bool // variables
 	revision   string
+	source     *Source // for the lines of what is found later
 }
 
 // compiledStep is one step with what the compiler found out about it.

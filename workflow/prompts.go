@@ -106,13 +106,13 @@ func (sc *StepContext) promptData() (*stepPrompt, error) {
 		return nil, err
 	}
 	data := &stepPrompt{
-		ID: sc.step.id, Title: base.Title, Position: sc.step.position, Steps: len(sc.run.program.steps),
+		ID: sc.step.id, Title: sc.titleOf(sc.step), Position: sc.step.position, Steps: len(sc.run.program.steps),
 		Description: strings.TrimSpace(description), WorkDir: sc.toolPath(workDir), Inputs: inputs,
 		Earlier: sc.run.walk.earlier(),
 	}
 	if next := sc.step.next; next >= 0 {
 		following := sc.run.program.steps[next]
-		if data.NextTitle = following.Base().Title; data.NextTitle == "" {
+		if data.NextTitle = sc.titleOf(following); data.NextTitle == "" {
 			data.NextTitle = following.id
 		}
 	}
@@ -135,6 +135,12 @@ func (sc *StepContext) toolPaths(names []string) []string {
 		paths[i] = sc.toolPath(name)
 	}
 	return paths
+}
+
+// titleOf is the title of a step with its variables.
+func (sc *StepContext) titleOf(s *compiledStep) string {
+	title, _ := sc.run.vars.Expand(s.Base().Title)
+	return title
 }
 
 // list is a Markdown list.

@@ -2,7 +2,6 @@ package workflow
 
 import (
 	"context"
-	"fmt"
 	"iter"
 
 	"github.com/treadle-dev/treadle/agent"
@@ -47,12 +46,12 @@ func RecordedEvents(ctx context.Context, ws *workspace.Workspace, folder string,
 }
 
 func knownRun(ctx context.Context, st workspace.Storage, folder string) error {
-	if !runFolder.MatchString(folder) {
-		return fmt.Errorf("%q: %w; runs are called iteration-N", folder, ErrRunName)
+	if err := checkRunFolder(folder); err != nil {
+		return err
 	}
 	there, err := exists(ctx, st, workspace.RunLayout(folder).Journal())
 	if err == nil && !there {
-		err = fmt.Errorf("%s: %w", folder, ErrRunNotFound)
+		err = noRun(ctx, st, folder)
 	}
 	return err
 }

@@ -14,7 +14,6 @@ import (
 // account is what a journal says of its run, without the plan that it follows.
 type account struct {
 	standing  RunStanding
-	group     string
 	completed []string // steps, in the order of completion
 	spent     *costs.Tally
 	// opened says that the last record is that of a process which took the run up,
@@ -70,7 +69,7 @@ func (a *account) add(rec *journal.Record) error {
 		if err := decode(rec, &record); err != nil {
 			return err
 		}
-		s.RunID, s.Revision, s.StartedAt, a.group = record.RunID, record.Revision, rec.Time, record.Group
+		s.RunID, s.Revision, s.StartedAt, s.Group = record.RunID, record.Revision, rec.Time, record.Group
 	case recordStarted:
 		s.NextStep = step
 	case recordOutcome:

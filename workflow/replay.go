@@ -87,7 +87,7 @@ func (w *walk) replayLeaf(rec *journal.Record, into any) (*leaf, error) {
 // start folds the start of the run.
 func (w *walk) start(record *runRecord, at time.Time) {
 	w.started = true
-	w.run.id, w.run.vars, w.run.startedAt = record.RunID, w.run.ctl.reveal(record.Variables), at
+	w.run.id, w.run.group, w.run.vars, w.run.startedAt = record.RunID, record.Group, w.run.ctl.reveal(record.Variables), at
 	w.next(Event{Kind: EventStart}, nil)
 }
 

@@ -25,6 +25,7 @@ type Run struct {
 
 	// Set while the run is opened, read only afterwards.
 	id        string
+	group     string // of variables, by name; empty is none
 	vars      Variables
 	startedAt time.Time // of the run, also when an earlier process started it
 	journal   *journal.Journal
@@ -56,6 +57,7 @@ type Run struct {
 type Result struct {
 	RunID  string        `json:"run_id"`
 	Folder string        `json:"run_folder"` // below runs
+	Group  string        `json:"group,omitempty"`
 	Status Status        `json:"status"`
 	Steps  []string      `json:"steps"` // completed, in the order of completion
 	Totals costs.Amount  `json:"totals"`
@@ -114,7 +116,8 @@ func (r *Run) giveUp(cause error) {
 // ID is the run's immutable id.
 func (r *Run) ID() string { return r.id }
 
-// Folder is the run's folder below runs, such as "iteration-1".
+// Folder is the run's folder below runs, such as "iteration-1" or, of a group,
+// "iteration-1/production".
 func (r *Run) Folder() string { return r.folder }
 
 // Wait returns when the run has ended, with an error unless it completed, or when
@@ -177,7 +180,7 @@ func (r *Run) finish(began time.Time, status Status, err error) {
 	r.stopGrace()
 	r.cancel(nil)
 	r.result = &Result{
-		RunID: r.id, Folder: r.folder, Status: status, Steps: r.walk.completed,
+		RunID: r.id, Folder: r.folder, Group: r.group, Status: status, Steps: r.walk.completed,
 		Totals: r.spent.Totals(), Took: time.Since(began),
 	}
 	if err != nil {

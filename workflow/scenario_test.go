@@ -37,6 +37,7 @@ var update = flag.Bool("update", false, "rewrite the expectations of testdata/sc
 //	              many replies the conversation has; a turn is {"text"}, {"calls":
 //	              [{"tool", "args"}]} or {"error"}; under "step judge" the verdicts
 //	              in order, each with a "when" that is in what the judge is told
+//	options.json  {"group"}: how it is run; may be missing
 //	result.json   {"status", "steps", "error"}: how the run ends; error is a part
 //	              of its text
 //	expect/…      files that are there afterwards, as they are (JSON by value)
@@ -51,7 +52,10 @@ type scenario struct {
 	expect  map[string][]byte
 	absent  []string
 	model   map[string][]turn
-	result  struct {
+	options struct {
+		Group string `json:"group"`
+	}
+	result struct {
 		Status workflow.Status `json:"status"`
 		Steps  []string        `json:"steps"`
 		Error  string          `json:"error"`
@@ -96,6 +100,8 @@ func readScenario(t *testing.T, path string) *scenario {
 			s.absent = strings.Fields(string(f.Data))
 		case "model.json":
 			require.NoError(t, json.Unmarshal(f.Data, &s.model), path)
+		case "options.json":
+			require.NoError(t, json.Unmarshal(f.Data, &s.options), path)
 		case "result.json":
 			require.NoError(t, json.Unmarshal(f.Data, &s.result), path)
 		default:
@@ -103,6 +109,19 @@ func readScenario(t *testing.T, path string) *scenario {
 		}
 	}
 	return s
+}
+
+// start is how the workflow is run at first.
+func (s *scenario) start() *workflow.RunOptions {
+	return &workflow.RunOptions{Group: s.options.Group}
+}
+
+// folder is that of its first run.
+func (s *scenario) folder() string {
+	if s.options.Group == "" {
+		return firstRun
+	}
+	return firstRun + "/" + (&workflow.Group{Name: s.options.Group}).Folder()
 }
 
 func (s *scenario) prepare(ctx context.Context, st workspace.Storage) error {
@@ -195,7 +214,7 @@ func TestScenarios(t *testing.T) {
 				st := open()
 				require.NoError(t, s.prepare(t.Context(), st))
 				model := &scenarioModel{script: s.model, calls: map[string]int{}}
-				result, err := s.controller(t, model).Run(t.Context(), workspace.New(st), nil)
+				result, err := s.controller(t, model).Run(t.Context(), workspace.New(st), s.start())
 				s.checkResult(t, result, err)
 				if _, isMem := st.(*workspace.Mem); isMem && *update {
 					s.update(t, st)
@@ -286,11 +305,16 @@ func (s *scenario) crashed(t *testing.T) crashtest.Work {
 		Prepare: s.prepare,
 		Begin:   func() { model = &scenarioModel{script: s.model, calls: map[string]int{}} },
 		Run: func(ctx context.Context, st workspace.Storage) error {
-			recorded := recordedReplies(ctx, st)
+			folder := s.folder()
+			recorded := recordedReplies(ctx, st, folder)
 			before := maps.Clone(model.calls)
 			ctl := s.controller(t, model)
 			ws := workspace.New(st)
-			_, err := ctl.Run(ctx, ws, resumeOptions(ctx, st))
+			opts := resumeOptions(ctx, st, folder)
+			if opts == nil {
+				opts = s.start()
+			}
+			_, err := ctl.Run(ctx, ws, opts)
 			for key := range recorded {
 				if model.calls[key] > before[key] {
 					return fmt.Errorf("the recorded call %s was made again", key)
@@ -303,8 +327,8 @@ func (s *scenario) crashed(t *testing.T) crashtest.Work {
 		},
 		Check: func(tb testing.TB, st workspace.Storage) {
 			tb.Helper()
-			got := executionFiles(tb, st)
-			if !strings.Contains(journalText(tb, st), `"in_doubt":true`) {
+			got := executionFiles(tb, st, s.folder())
+			if !strings.Contains(journalText(tb, st, s.folder()), `"in_doubt":true`) {
 				assert.Equal(tb, want, got)
 			}
 		},
@@ -316,15 +340,18 @@ func (s *scenario) published(t *testing.T) map[string]string {
 	t.Helper()
 	st := workspace.NewMem()
 	require.NoError(t, s.prepare(t.Context(), st))
-	_, err := s.controller(t, &scenarioModel{script: s.model, calls: map[string]int{}}).Run(t.Context(), workspace.New(st), nil)
+	_, err := s.controller(t, &scenarioModel{script: s.model, calls: map[string]int{}}).Run(t.Context(), workspace.New(st), s.start())
 	require.NoError(t, err)
-	return executionFiles(t, st)
+	return executionFiles(t, st, s.folder())
 }
 
-func executionFiles(tb testing.TB, st workspace.Storage) map[string]string {
+// firstRun is the folder of the first run of a workspace without groups.
+const firstRun = "iteration-1"
+
+func executionFiles(tb testing.TB, st workspace.Storage, folder string) map[string]string {
 	tb.Helper()
 	files := map[string]string{}
-	root := workspace.RunLayout("iteration-1").Execution("")
+	root := workspace.RunLayout(folder).Execution("")
 	fsys := workspace.FS(context.Background(), st)
 	err := fs.WalkDir(fsys, root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -340,9 +367,9 @@ func executionFiles(tb testing.TB, st workspace.Storage) map[string]string {
 	return files
 }
 
-func journalText(tb testing.TB, st workspace.Storage) string {
+func journalText(tb testing.TB, st workspace.Storage, folder string) string {
 	tb.Helper()
-	data, err := st.ReadFile(context.Background(), workspace.RunLayout("iteration-1").Journal())
+	data, err := st.ReadFile(context.Background(), workspace.RunLayout(folder).Journal())
 	if err != nil {
 		tb.Errorf("%v", err)
 	}
@@ -350,17 +377,17 @@ func journalText(tb testing.TB, st workspace.Storage) string {
 }
 
 // resumeOptions take up the first run when there is one.
-func resumeOptions(ctx context.Context, st workspace.Storage) *workflow.RunOptions {
-	if _, err := st.Stat(ctx, workspace.RunLayout("iteration-1").Journal()); err == nil {
-		return &workflow.RunOptions{Run: "iteration-1"}
+func resumeOptions(ctx context.Context, st workspace.Storage, folder string) *workflow.RunOptions {
+	if _, err := st.Stat(ctx, workspace.RunLayout(folder).Journal()); err == nil {
+		return &workflow.RunOptions{Run: folder}
 	}
 	return nil
 }
 
 // recordedReplies are the model calls, as scenarioModel counts them, whose reply
 // is whole in the journal.
-func recordedReplies(ctx context.Context, st workspace.Storage) map[string]bool {
-	data, err := st.ReadFile(ctx, workspace.RunLayout("iteration-1").Journal())
+func recordedReplies(ctx context.Context, st workspace.Storage, folder string) map[string]bool {
+	data, err := st.ReadFile(ctx, workspace.RunLayout(folder).Journal())
 	if err != nil {
 		return nil
 	}

@@ -17,6 +17,8 @@ type Source struct {
 	StepConfig []byte // planning/step_config.json
 	Settings   []byte // workflow.json
 	Variables  []byte // variables/variables.json
+	Soul       []byte // soul/soul.md
+	Evaluation []byte // evaluation/evaluation_plan.json, whose ids are also those of steps
 
 	// StepConfigFile is where StepConfig was found; empty is the default place.
 	StepConfigFile string
@@ -28,9 +30,11 @@ type Source struct {
 func LoadSource(ctx context.Context, ws *workspace.Workspace, runFolder string) (*Source, error) {
 	src := &Source{}
 	for name, into := range map[string]*[]byte{
-		workspace.PlanFile:      &src.Plan,
-		workspace.SettingsFile:  &src.Settings,
-		workspace.VariablesFile: &src.Variables,
+		workspace.PlanFile:           &src.Plan,
+		workspace.SettingsFile:       &src.Settings,
+		workspace.VariablesFile:      &src.Variables,
+		workspace.SoulFile:           &src.Soul,
+		workspace.EvaluationPlanFile: &src.Evaluation,
 	} {
 		data, err := readIfExists(ctx, ws.Storage(), name)
 		if err != nil {
@@ -44,6 +48,22 @@ func LoadSource(ctx context.Context, ws *workspace.Workspace, runFolder string) 
 		return nil, err
 	}
 	return src, nil
+}
+
+// locate enters the lines of findings about the files.
+func (s *Source) locate(ds workspace.Diagnostics) {
+	if len(ds) == 0 {
+		return
+	}
+	config := s.StepConfigFile
+	if config == "" {
+		config = workspace.StepConfigFile
+	}
+	ds.Locate(workspace.PlanFile, s.Plan)
+	ds.Locate(config, s.StepConfig)
+	ds.Locate(workspace.SettingsFile, s.Settings)
+	ds.Locate(workspace.VariablesFile, s.Variables)
+	ds.Locate(workspace.EvaluationPlanFile, s.Evaluation)
 }
 
 // readIfExists returns nil for a file that does not exist.

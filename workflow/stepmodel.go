@@ -99,10 +99,7 @@ func (c *Controller) CheckModels(ctx context.Context, p *Program) workspace.Diag
 		if err == nil {
 			return
 		}
-		d := workspace.Diagnostic{
-			Code: "model.missing", Severity: workspace.SeverityError, File: workspace.PlanFile, Pointer: s.pointer,
-			Message: fmt.Sprintf("step %s: %v", s.id, err),
-		}
+		d := finding(codeModelMissing, workspace.PlanFile, s.pointer, fmt.Sprintf("step %s: %v", s.id, err), "")
 		if configured != nil {
 			d.File, d.Pointer = p.configFile, s.configPointer+"/"+field
 		}
@@ -119,5 +116,6 @@ func (c *Controller) CheckModels(ctx context.Context, p *Program) workspace.Diag
 			check(s, refs, err, s.effective.ValidationLLM, "validation_llm")
 		}
 	}
+	p.source.locate(ds)
 	return ds
 }

@@ -63,10 +63,21 @@ type StepBase struct {
 	// NextStepID is the step that follows; empty is the next one in the plan, "end"
 	// ends the run.
 	NextStepID string `json:"next_step_id,omitempty"`
+	// SharedWith says which steps may refer to an orphan step. Nil is all of them.
+	SharedWith *SharedWith `json:"shared_with,omitempty"`
+}
+
+// SharedWith says who may refer to an orphan step.
+type SharedWith struct {
+	// OrchestratorIDs are ids of steps. Nil and empty are none.
+	OrchestratorIDs []string `json:"orchestrator_ids"`
 }
 
 // Base returns the step itself.
 func (b *StepBase) Base() *StepBase { return b }
+
+// errOutputs is why a context_output is refused.
+var errOutputs = errors.New("context_output is a file name or a list of file names")
 
 // Outputs is a list of file names that JSON writes as one string, joined by ", ".
 // An array is read too.
@@ -78,7 +89,7 @@ func (o *Outputs) UnmarshalJSON(data []byte) error {
 	var text string
 	if err := json.Unmarshal(data, &list); err != nil {
 		if err := json.Unmarshal(data, &text); err != nil {
-			return fmt.Errorf("context_output is a file name or a list of file names: %w", err)
+			return errOutputs
 		}
 		list = strings.Split(text, ",")
 	}

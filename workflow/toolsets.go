@@ -16,18 +16,16 @@ import (
 // starts does the same.
 func (c *Controller) CheckSelections(p *Program) workspace.Diagnostics {
 	var ds workspace.Diagnostics
-	report := func(code, file, pointer, hint string, err error) {
+	report := func(code, file, pointer string, err error) {
 		if err != nil {
-			ds = append(ds, workspace.Diagnostic{
-				Code: code, Severity: workspace.SeverityError, File: file, Pointer: pointer, Message: err.Error(), Hint: hint,
-			})
+			ds = append(ds, finding(code, file, pointer, err.Error(), ""))
 		}
 	}
 	check := func(selection agent.Selection, file, pointer string) {
 		_, err := selection.Toolsets(c.config.Toolsets)
-		report("selection.server.unknown", file, pointer, "configure the server, or correct selected_servers and selected_tools", err)
+		report(codeServerUnknown, file, pointer, err)
 		_, err = selection.Categories(c.config.CustomTools)
-		report("selection.category.unknown", file, pointer, "give the host the category, or correct enabled_custom_tools", err)
+		report(codeCategoryUnknown, file, pointer, err)
 	}
 	caps := p.settings.Capabilities
 	check(agent.Selection{Servers: caps.SelectedServers, Tools: caps.SelectedTools}, workspace.SettingsFile, "/capabilities")
@@ -41,6 +39,7 @@ func (c *Controller) CheckSelections(p *Program) workspace.Diagnostics {
 			check(own, p.configFile, s.configPointer)
 		}
 	}
+	p.source.locate(ds)
 	return ds
 }
 
@@ -190,7 +189,7 @@ func (t *stepTools) add(ctx context.Context, sc *StepContext, selected selectedT
 }
 
 func (t *stepTools) session(ctx context.Context, sc *StepContext, ts agent.Toolset) (agent.ToolSession, error) {
-	scope := agent.Scope{Workspace: sc.run.ws, RunID: sc.run.id, RunFolder: sc.run.folder}
+	scope := agent.Scope{Workspace: sc.run.ws, RunID: sc.run.id, RunFolder: sc.run.folder, Group: sc.run.group}
 	if sharer, ok := ts.(agent.Sharer); ok && sharer.Sharing() != agent.SharePerStep {
 		// A run is of one group.
 		return sc.run.sessions.shared(ctx, ts, scope)
@@ -208,11 +207,14 @@ func (t *stepTools) session(ctx context.Context, sc *StepContext, ts agent.Tools
 	return session, nil
 }
 
-// list returns what the step may use now.
+// list returns what the step may use now. An optional server that has gone has none.
 func (t *stepTools) list(ctx context.Context) ([]agent.Tool, error) {
 	var tools []agent.Tool
 	for _, source := range t.sources {
 		offered, err := source.session.Tools(ctx)
+		if err != nil && optional(source.toolset) && ctx.Err() == nil {
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("tools of server %s: %w", source.toolset.Name(), err)
 		}

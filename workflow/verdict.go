@@ -232,7 +232,7 @@ func (r *regularVisit) verdictMessages(ctx context.Context, scope *journal.Scope
 	description, _ := sc.run.vars.Expand(sc.step.Base().Description)
 	workDir := sc.run.layout.Work(sc.leaf.key)
 	prompt := verdictPrompt{
-		ID: sc.step.id, Title: sc.step.Base().Title, Description: strings.TrimSpace(description),
+		ID: sc.step.id, Title: sc.titleOf(sc.step), Description: strings.TrimSpace(description),
 		WorkDir: sc.toolPath(workDir), Claim: r.final,
 	}
 	room := maxInlineInputs

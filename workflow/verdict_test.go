@@ -183,5 +183,7 @@ func TestTheJudgeIsTheModelOfValidationLLMWithItsOwnTurns(t *testing.T) {
 	require.NoError(t, ds.Err())
 	ds = b.ctl.CheckModels(t.Context(), program)
 	require.Len(t, ds, 1)
+	assert.Equal(t, "model.missing", ds[0].Code)
 	assert.Equal(t, "/steps/0/agent_configs/validation_llm", ds[0].Pointer)
+	assert.Equal(t, 1, ds[0].Line)
 }

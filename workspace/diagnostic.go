@@ -21,13 +21,21 @@ type Diagnostic struct {
 	Severity Severity `json:"severity"`
 	File     string   `json:"file"`              // name in the storage
 	Pointer  string   `json:"pointer,omitempty"` // RFC 6901 JSON pointer; empty is the whole document
+	Line     int      `json:"line,omitempty"`    // of the place in the file, from 1; 0 is not known
+	Column   int      `json:"column,omitempty"`  // in bytes, from 1; 0 is not known
 	Message  string   `json:"message"`
 	Hint     string   `json:"hint,omitempty"` // what to do about it
 }
 
+// String is the finding on one line: file:line#pointer: severity: message [code] (hint).
+// What is not known is left out.
 func (d Diagnostic) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s%s: %s: %s [%s]", d.File, pointerSuffix(d.Pointer), d.Severity, d.Message, d.Code)
+	b.WriteString(d.File)
+	if d.Line > 0 {
+		fmt.Fprintf(&b, ":%d", d.Line)
+	}
+	fmt.Fprintf(&b, "%s: %s: %s [%s]", pointerSuffix(d.Pointer), d.Severity, d.Message, d.Code)
 	if d.Hint != "" {
 		fmt.Fprintf(&b, " (%s)", d.Hint)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Names of the files and folders that a workflow has once.
@@ -20,7 +21,48 @@ const (
 	DBDir            = "db"
 	CostsDir         = "costs"
 	EvaluationDir    = "evaluation"
+
+	EvaluationPlanFile = EvaluationDir + "/evaluation_plan.json"
+
+	// ChangelogDir holds what was changed in the plan, when and why.
+	ChangelogDir = "planning/changelog"
+	// RecentEditFile is the last edit of the plan with the texts before and after it:
+	// what an interrupted edit is brought to its end with, and what a change by hand is
+	// compared with.
+	RecentEditFile = ChangelogDir + "/recent-edit.json"
+	// PlanningLock serialises those who write the plan or the default step
+	// configuration.
+	PlanningLock = "planning/planning.lock"
+
+	// OpenQuestionsFile lists the questions of all runs that wait for a person. It is
+	// rebuilt from the runs when it is missing.
+	OpenQuestionsFile = RunsDir + "/questions.jsonl"
+	// OpenQuestionsLock serialises those who write OpenQuestionsFile.
+	OpenQuestionsLock = RunsDir + "/questions.lock"
 )
+
+// changelogTime is the moment in the name of a changelog file, in UTC.
+const changelogTime = "2006-01-02-15-04-05"
+
+// ChangelogFile is the changelog file that was begun at a moment.
+func ChangelogFile(begun time.Time) string {
+	return ChangelogDir + "/changelog-" + begun.UTC().Format(changelogTime) + ".json"
+}
+
+// ChangelogBegun is the moment when a changelog file was begun, from the last element
+// of its name. It is false for the name of another file.
+func ChangelogBegun(name string) (begun time.Time, ok bool) {
+	moment, ok := strings.CutPrefix(name, "changelog-")
+	if !ok {
+		return time.Time{}, false
+	}
+	moment, ok = strings.CutSuffix(moment, ".json")
+	if !ok {
+		return time.Time{}, false
+	}
+	begun, err := time.Parse(changelogTime, moment)
+	return begun, err == nil
+}
 
 // Ungrouped is the group folder of runs without a group in the cost ledger.
 const Ungrouped = "__ungrouped__"
@@ -128,6 +170,23 @@ func (l Layout) ModelValidationLog(step string, attempt, visit int) string {
 		name += "-iteration-" + strconv.Itoa(visit)
 	}
 	return name + ".json"
+}
+
+// FeedbackDir is the folder of a run with what people were asked and told.
+const FeedbackDir = "feedback"
+
+// Questions is the folder with the questions of the run.
+func (l Layout) Questions() string { return l.base + "/" + FeedbackDir + "/questions" }
+
+// Question is the file of one question; the name is made from its id.
+func (l Layout) Question(name string) string { return l.Questions() + "/" + name + ".jsonl" }
+
+// Notifications is the folder with the receipts of what people were told.
+func (l Layout) Notifications() string { return l.base + "/" + FeedbackDir + "/notifications" }
+
+// Notification is the file of one notification; the name is made from its key.
+func (l Layout) Notification(name string) string {
+	return l.Notifications() + "/" + name + ".jsonl"
 }
 
 // LearningMetadata is the file that counts the successes of a step over all runs.

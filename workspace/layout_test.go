@@ -3,8 +3,10 @@ package workspace_test
 import (
 	"io/fs"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/treadle-dev/treadle/workspace"
 )
@@ -51,9 +53,28 @@ func TestLayoutBuildsThePathsThatReadersOfAWorkflowKnow(t *testing.T) {
 		{"costs/evaluation/__ungrouped__/2026-01-31.json", workspace.DailyCosts("evaluation", "", "2026-01-31")},
 		{"costs/execution/production/ledger.lock", workspace.CostsLock("execution", "production")},
 		{"costs/execution/__ungrouped__/ledger.lock", workspace.CostsLock("execution", "")},
+		{"planning/changelog/changelog-2026-01-31-22-05-09.json", workspace.ChangelogFile(time.Date(2026, 1, 31, 23, 5, 9, 0, time.FixedZone("east", 3600)))},
+		{"planning/changelog/recent-edit.json", workspace.RecentEditFile},
+		{"runs/questions.jsonl", workspace.OpenQuestionsFile},
+		{"runs/questions.lock", workspace.OpenQuestionsLock},
+		{"runs/iteration-3/feedback/questions", single.Questions()},
+		{"runs/iteration-3/feedback/questions/a1.jsonl", single.Question("a1")},
+		{"runs/iteration-3/production/feedback/notifications", grouped.Notifications()},
+		{"runs/iteration-3/feedback/notifications/a1.jsonl", single.Notification("a1")},
 	}
 	for _, path := range golden {
 		assert.Equal(t, path.want, path.got)
 		assert.True(t, fs.ValidPath(path.got), path.got)
+	}
+}
+
+func TestTheNameOfAChangelogFileSaysWhenItWasBegun(t *testing.T) {
+	t.Parallel()
+	begun, ok := workspace.ChangelogBegun("changelog-2026-01-31-22-05-09.json")
+	require.True(t, ok)
+	assert.Equal(t, time.Date(2026, 1, 31, 22, 5, 9, 0, time.UTC), begun)
+	for _, other := range []string{"recent-edit.json", "changelog-.json", "changelog-2026-13-31-22-05-09.json", "changelog-2026-01-31-22-05-09.json.bak", ""} {
+		_, ok := workspace.ChangelogBegun(other)
+		assert.False(t, ok, other)
 	}
 }

@@ -27,13 +27,14 @@ type verb struct {
 
 func verbs() []verb {
 	return []verb{
-		{"run", "[--run NAME] [--var NAME=VALUE]… [--json]", "start a new run, or take up an unfinished one by its name", runWorkflow},
+		{"run", "[--group G] [--run NAME] [--var NAME=VALUE]… [--json]", "start a new run, or take up an unfinished one by its name", runWorkflow},
 		{"resume", "[--run NAME] [--json]", "take up the latest unfinished run, or the named one", resumeRun},
 		{"validate", "[--offline] [--json]", "check every file of the workflow, and that its servers start", validateWorkflow},
 		{"runs", "[--json]", "list the runs", listRuns},
 		{"status", "[--run NAME] [--json]", "tell what is running, waiting and done, and what resumes it", showStatus},
 		{"costs", "[--run NAME] [--by step|model|run|day|group] [--json]", "add up tokens and money", showCosts},
 		{"logs", "--run NAME [--step S] [--follow] [--json]", "show what the attempts of a run did", showLogs},
+		{"schema", "[NAME] [--out DIR] [--json]", "show the JSON Schemas of all file formats, and the manifests of the step types", showSchema},
 	}
 }
 
@@ -124,7 +125,7 @@ func (c *command) jsonFlag() *bool {
 }
 
 func (c *command) runFlag(use string) *string {
-	return c.flags.String("run", "", use+", such as iteration-2: its `name`")
+	return c.flags.String("run", "", use+", such as iteration-2 or iteration-2/production: its `name`")
 }
 
 // open opens the workflow's folder.

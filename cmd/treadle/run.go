@@ -32,6 +32,7 @@ func (v variableFlags) Set(text string) error {
 
 func runWorkflow(c *command, args []string) (int, error) {
 	name := c.runFlag("take up this unfinished run")
+	group := c.flags.String("group", "", "the group of variables of a new run: its `name`")
 	variables := variableFlags{}
 	c.flags.Var(variables, "var", "the value of a variable of a new run, as `NAME=VALUE`; may be repeated")
 	asJSON := c.jsonFlag()
@@ -41,12 +42,15 @@ func runWorkflow(c *command, args []string) (int, error) {
 	if *name != "" && len(variables) > 0 {
 		return 0, &usageError{"--var is for new runs; a run that is taken up keeps what it was started with"}
 	}
+	if *name != "" && *group != "" {
+		return 0, &usageError{"--group is for new runs; a run that is taken up keeps its group"}
+	}
 	ws, err := c.open()
 	if err != nil {
 		return 0, err
 	}
 	defer ws.Close()
-	return c.drive(ws, &workflow.RunOptions{Run: *name, Variables: workflow.Variables(variables)}, *asJSON)
+	return c.drive(ws, &workflow.RunOptions{Run: *name, Group: *group, Variables: workflow.Variables(variables)}, *asJSON)
 }
 
 func resumeRun(c *command, args []string) (int, error) {
@@ -100,7 +104,7 @@ func runToResume(ctx context.Context, ws *workspace.Workspace, name string) (*wo
 }
 
 func resultOf(s *workflow.RunStanding) *workflow.Result {
-	return &workflow.Result{RunID: s.RunID, Folder: s.RunFolder, Status: s.Status, Steps: []string{}, Totals: s.Totals}
+	return &workflow.Result{RunID: s.RunID, Folder: s.RunFolder, Group: s.Group, Status: s.Status, Steps: []string{}, Totals: s.Totals}
 }
 
 // drive runs until the run ends, and tells on the way what happens.

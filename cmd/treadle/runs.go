@@ -122,6 +122,9 @@ func (c *command) printStanding(s *workflow.RunStanding) {
 	if s.RunID != "" {
 		c.field("  id", "%s", clean(s.RunID))
 	}
+	if s.Group != "" {
+		c.field("  group", "%s", clean(s.Group))
+	}
 	c.field("  folder", "%s", workspace.RunLayout(s.RunFolder).Dir())
 	steps := stepsText(s) + " completed"
 	if s.NextStep != "" {

@@ -136,11 +136,16 @@ func (s faultyServer) Open(context.Context, agent.Scope) (agent.ToolSession, err
 	return nil, s.err
 }
 
+// sortDiagnostics puts what is found in the order in which a reader comes by.
+func sortDiagnostics(ds workspace.Diagnostics) {
+	slices.SortStableFunc(ds, func(a, b workspace.Diagnostic) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+}
+
 // printDiagnostics prints them by file and line, then how many there are.
 func (c *command) printDiagnostics(ds workspace.Diagnostics, asJSON bool) (int, error) {
-	slices.SortStableFunc(ds, func(a, b workspace.Diagnostic) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
-	})
+	sortDiagnostics(ds)
 	counts := struct {
 		Errors  int `json:"errors"`
 		Notices int `json:"notices"`

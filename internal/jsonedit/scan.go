@@ -3,6 +3,7 @@ package jsonedit
 import (
 	"bytes"
 	"encoding/json"
+	"unicode/utf8"
 )
 
 // Member is one member of an object.
@@ -11,6 +12,7 @@ type Member struct {
 	Name  json.RawMessage // the key as it is spelled, with its quotes
 	Value json.RawMessage
 	Span  Span // of the value, in the text of the object
+	At    int  // where the name starts in the text of the object
 }
 
 // Span is a part of a text, from Start up to and without End.
@@ -26,11 +28,11 @@ func Members(text []byte) []Member {
 	var members []Member
 	for i = skipSpace(text, i+1); i < len(text) && text[i] == '"'; {
 		end := stringEnd(text, i)
-		name := text[i:end]
+		name, at := text[i:end], i
 		i = skipSpace(text, end)
 		start := skipSpace(text, min(i+1, len(text))) // behind the colon
 		end = valueEnd(text, start)
-		members = append(members, Member{Key: decodeString(name), Name: name, Value: text[start:end], Span: Span{start, end}})
+		members = append(members, Member{Key: decodeString(name), Name: name, Value: text[start:end], Span: Span{start, end}, At: at})
 		i = skipSpace(text, end)
 		if i < len(text) && text[i] == ',' {
 			i = skipSpace(text, i+1)
@@ -126,7 +128,23 @@ func stringEnd(text []byte, i int) int {
 }
 
 func decodeString(text []byte) string {
+	if plainString(text) {
+		return string(text[1 : len(text)-1])
+	}
 	var s string
 	_ = json.Unmarshal(text, &s) // the text is valid JSON
 	return s
+}
+
+// plainString reports whether a string stands between its quotes as it is.
+func plainString(text []byte) bool {
+	if len(text) < 2 || text[0] != '"' || text[len(text)-1] != '"' {
+		return false
+	}
+	for _, b := range text[1 : len(text)-1] {
+		if b == '\\' || b == '"' || b < ' ' || b >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }

@@ -7,7 +7,7 @@
 //   - @modelcontextprotocol/conformance: tests of MCP clients ([Conformance]). 0.1.13 is
 //     the newest that runs on Node 20.
 //   - @copilotkit/aimock: a Chat Completions endpoint.
-//   - ajv and ajv-formats: a second opinion on JSON Schema, by require in a script that
+//   - ajv and ajv-formats: a second opinion on JSON Schema ([Ajv]), by require in a script that
 //     runs in [Folder].
 package nodetest
 

@@ -205,8 +205,25 @@ func (f field) set(raw json.RawMessage) error {
 		if err := json.Unmarshal(raw, &elements); err != nil || slices.Contains(elements, nil) {
 			return errInexact
 		}
+	case []int:
+		return exactNumbers(raw)
 	case *int:
 		if *into == 0 && raw[0] == '-' {
+			return errInexact
+		}
+	}
+	return nil
+}
+
+// exactNumbers refuses a list of whole numbers that has null or -0, which a Go list
+// holds as 0.
+func exactNumbers(raw []byte) error {
+	var elements []*json.Number
+	if err := json.Unmarshal(raw, &elements); err != nil {
+		return err
+	}
+	for _, element := range elements {
+		if element == nil || *element == "-0" {
 			return errInexact
 		}
 	}
