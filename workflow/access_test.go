@@ -177,6 +177,14 @@ func TestAStepGoesOnWithoutAnOptionalServerAndIsToldSo(t *testing.T) {
 	assert.Equal(t, workspace.SeverityNotice, ds[0].Severity)
 }
 
+func TestARequiredServerThatIsNotThereFailsTheStepWithItsWords(t *testing.T) {
+	t.Parallel()
+	b := setup(t, workflow.Config{Models: agent.Single(agenttest.New(t)), Toolsets: []agent.Toolset{failingToolset{}}}, barePlan)
+	_, err := b.ctl.Run(t.Context(), b.ws, nil)
+	require.ErrorContains(t, err, "server failing: ")
+	assert.NotContains(t, err.Error(), "panic")
+}
+
 // leaving is an optional server that goes while it is used.
 type leaving struct {
 	agenttest.Toolset

@@ -151,20 +151,15 @@ func optional(ts agent.Toolset) bool {
 
 // openTools opens what the step selects. A toolset that is optional and not there is
 // left out and noted.
-func (sc *StepContext) openTools(ctx context.Context) (tools *stepTools, err error) {
-	tools = &stepTools{guard: sc.guard()}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, tools.close())
-		}
-	}()
+func (sc *StepContext) openTools(ctx context.Context) (*stepTools, error) {
 	selected, err := sc.run.ctl.selected(selectionOf(sc.step.effective))
 	if err != nil {
 		return nil, err
 	}
+	tools := &stepTools{guard: sc.guard()}
 	for _, ts := range selected {
 		if err := tools.add(ctx, sc, ts); err != nil {
-			return nil, err
+			return nil, errors.Join(err, tools.close())
 		}
 	}
 	return tools, nil

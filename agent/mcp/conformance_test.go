@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -51,19 +50,26 @@ func TestANoisyServerThatRefusesKeepsThePromisesOfAToolset(t *testing.T) {
 	})
 }
 
+// It starts slowly, so it is started once for each transport and not for each
+// session, as over stdio.
 func TestThePublishedEverythingServerKeepsThePromisesOfAToolset(t *testing.T) {
 	t.Parallel()
-	node, args := nodetest.Bin(t, "@modelcontextprotocol/server-everything", "dist/index.js")
-	agenttest.TestToolset(t, agenttest.ToolsetTest{
-		New:     served(mcp.Server{Name: "everything", Command: node, Args: append(args, "stdio"), CloseTimeout: time.Second}),
-		Success: agenttest.ToolCase{Tool: "echo", Arguments: `{"message":"hello"}`, Want: "Echo: hello"},
-		Failure: agenttest.ToolCase{Tool: "echo", Arguments: `{}`, Want: "message"},
-		Slow:    agenttest.ToolCase{Tool: "trigger-long-running-operation", Arguments: `{"duration":60,"steps":2}`},
-		Bare:    "get-tiny-image",
-		Each: func(i int) agenttest.ToolCase {
-			return agenttest.ToolCase{Tool: "get-sum", Arguments: fmt.Sprintf(`{"a":1000,"b":%d}`, i), Want: fmt.Sprint(1000 + i)}
-		},
-	})
+	for transport, kind := range map[string]mcp.Kind{nodetest.StreamableHTTP: mcp.KindHTTP, nodetest.SSE: mcp.KindSSE} {
+		t.Run(transport, func(t *testing.T) {
+			t.Parallel()
+			url := serveProgram(t, nodetest.MCPServer("everything"), transport)
+			agenttest.TestToolset(t, agenttest.ToolsetTest{
+				New:     served(mcp.Server{Name: "everything", URL: url, Kind: kind}),
+				Success: agenttest.ToolCase{Tool: "echo", Arguments: `{"message":"hello"}`, Want: "Echo: hello"},
+				Failure: agenttest.ToolCase{Tool: "echo", Arguments: `{}`, Want: "message"},
+				Slow:    agenttest.ToolCase{Tool: "trigger-long-running-operation", Arguments: `{"duration":60,"steps":2}`},
+				Bare:    "get-tiny-image",
+				Each: func(i int) agenttest.ToolCase {
+					return agenttest.ToolCase{Tool: "get-sum", Arguments: fmt.Sprintf(`{"a":1000,"b":%d}`, i), Want: fmt.Sprint(1000 + i)}
+				},
+			})
+		})
+	}
 }
 
 func TestThePublishedFilesystemServerKeepsThePromisesOfAToolset(t *testing.T) {

@@ -40,6 +40,7 @@ type connection struct {
 	meta         map[string]any // what the negotiated protocol wants in every request
 	capabilities mcp.ServerCapabilities
 	progress     progressWatch
+	redactor     *redactor
 	log          *serverLog
 }
 
@@ -51,10 +52,10 @@ var (
 
 // connect makes a server ready for use within its StartTimeout. Its errors are a
 // [*StartError] or the context's.
-func connect(ctx context.Context, server *Server, w wire, onListChanged func()) (*connection, error) {
+func connect(ctx context.Context, server *Server, w wire, redactor *redactor, onListChanged func()) (*connection, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, server.StartTimeout, errStartLimit)
 	defer cancel()
-	c := &connection{server: server, wire: w, log: newServerLog(server)}
+	c := &connection{server: server, wire: w, redactor: redactor, log: &serverLog{logger: server.Logger, redactor: redactor}}
 	c.ids.Store(firstRequestID)
 	err := c.handshake(limited, onListChanged)
 	if err == nil {
@@ -186,14 +187,18 @@ func (c *connection) cancel(ctx context.Context, id mcp.RequestId) {
 }
 
 func (c *connection) refused(method string, details *mcp.JSONRPCErrorDetails) *ServerError {
-	refused := &ServerError{Server: c.server.Name, Method: method, Code: details.Code, Message: details.Message}
+	quote := func(text string) string { return clipped(c.redactor.text(text), maxErrorText) }
+	refused := &ServerError{Server: c.server.Name, Method: method, Code: details.Code, Message: quote(details.Message)}
 	if details.Data != nil {
 		if data, err := json.Marshal(details.Data); err == nil {
-			refused.Data = string(data)
+			refused.Data = quote(string(data))
 		}
 	}
 	return refused
 }
+
+// maxErrorText is how many bytes of each text of a server an error quotes.
+const maxErrorText = 16 << 10
 
 func lost(w wire) bool {
 	select {

@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -12,6 +14,7 @@ type credentials struct {
 	source   func(ctx context.Context, refresh bool) (string, error) // nil means none
 	redactor *redactor
 	spawn    func(func(ctx context.Context)) bool // starts what outlives its caller
+	track    func(func())                         // starts what Close waits for
 	limit    time.Duration                        // of one refresh
 
 	mu         sync.Mutex
@@ -38,9 +41,37 @@ func (c *credentials) token(ctx context.Context) (string, int, error) {
 	return token, generation, err
 }
 
+// get asks the host, whose code may heed no context: it is not waited for beyond
+// that.
 func (c *credentials) get(ctx context.Context, refresh bool) (string, error) {
-	token, err := c.source(ctx, refresh)
+	var token string
+	var err error
+	done := make(chan struct{})
+	c.track(func() {
+		defer close(done)
+		token, err = c.ask(ctx, refresh)
+	})
+	select {
+	case <-done:
+		return token, err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// ask runs the host's code. A panic there must cost the call and not the process,
+// whose host cannot catch it on this goroutine.
+func (c *credentials) ask(ctx context.Context, refresh bool) (token string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			token, err = "", fmt.Errorf("Server.Token panicked: %v", p)
+		}
+	}()
+	token, err = c.source(ctx, refresh)
 	c.redactor.learn(token)
+	if err == nil && !sendable(token) {
+		return "", errors.New("the token has a line break or another control character in it; look for one at the end of the file or variable it comes from")
+	}
 	return token, err
 }
 

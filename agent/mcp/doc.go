@@ -14,8 +14,8 @@
 //
 // # What a server may do
 //
-// Servers die, hang, stop reading, print banners on the protocol's stream and
-// send lists that never end. A session survives all of it: every wait has a
+// Servers die, hang, stop reading, print banners on the protocol's stream, flood
+// and send lists that never end. A session survives all of it: every wait has a
 // limit, a call on a server that died fails at once with [ErrServerDied], and
 // the next call starts the server again, once for all that wait for it.
 //
@@ -27,6 +27,10 @@
 // A call ends at [Server.CallTimeout] unless the server reports progress: then the
 // time counts anew from each report, up to [Server.MaxCallTimeout]. A call that is
 // given up is canceled on the server, and the session goes on.
+//
+// What a server sends is bounded too: 64 MB for a message, 8 MB for its list of
+// tools, 64 KB for a tool's description and 1 KB for its name, 16 KB for the text of
+// an error. What is no UTF-8 is made so.
 //
 // The list of tools is read again after the server said that it changed, when it is
 // next asked for; see [Session.Tools]. What cannot be used of it, and what else is
@@ -40,7 +44,7 @@
 // # What a model sees
 //
 // A tool's name is "server__tool", or, where an endpoint would refuse that or it
-// could be mistaken, a cleaned and cut form with a hash; agent.ToolSpec.Origin is
+// could be mistaken for another, a cleaned and cut form with a hash; agent.ToolSpec.Origin is
 // the server's own name, which goes over the wire. It depends on the two names
 // alone.
 //
@@ -79,6 +83,8 @@
 // has ended fails the calls under way with [ErrSessionLost], and the next call
 // makes a new one. A refusal for want of a login is [ErrLoginNeeded]; the package
 // opens no browser and stores no token: [Server.Token] is where a host gives it one.
+// A start waits up to half a second for the stream on which the server speaks
+// unasked, so that nothing it says there is lost.
 //
 // A call whose effect is not known to be harmless reaches a server once. The only
 // requests that are sent again are those that were not carried out, and those that

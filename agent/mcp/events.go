@@ -60,7 +60,7 @@ func (r *eventReader) next() (event, error) {
 			case "event":
 				e.name = string(value)
 			case "id":
-				if bytes.IndexByte(value, 0) < 0 {
+				if len(value) <= maxEventID && sendable(string(value)) { // else it could not be sent back
 					e.id, hasID = string(value), true
 				}
 			case "retry":
@@ -146,8 +146,12 @@ type eventStream struct {
 	resumed bool
 }
 
-// maxSeen is how many event ids a stream remembers.
-const maxSeen = 1024
+const (
+	// maxSeen is how many event ids a stream remembers.
+	maxSeen = 1024
+	// maxEventID is the length in bytes of the longest id that is used.
+	maxEventID = 4 << 10
+)
 
 // Delays between the connections of one stream, where the server does not ask for
 // others: the first is that of browsers.

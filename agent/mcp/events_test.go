@@ -166,3 +166,14 @@ func FuzzEventReader(f *testing.F) {
 		require.Equal(t, whole, bytewise)
 	})
 }
+
+func TestAnIDThatCannotBeSentBackIsNone(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"a\x01b", "a\x7f", "\x00", strings.Repeat("i", maxEventID+1)} {
+		in := newEventReader(strings.NewReader("id: "+id+"\ndata: 1\n\n"), maxMessage)
+		e, err := in.next()
+		require.NoError(t, err)
+		assert.Empty(t, e.id)
+		assert.Equal(t, "1", string(e.data))
+	}
+}

@@ -37,8 +37,9 @@ var errAnswerTooLong = fmt.Errorf("it is longer than %d MB", maxMessage>>20)
 // newHTTPClient returns a client of the session's own, so that its connections end
 // with it. A host's round tripper keeps its own.
 func newHTTPClient(host http.RoundTripper) (*http.Client, *connections) {
-	client := &http.Client{Transport: host, CheckRedirect: checkRedirect}
+	client := &http.Client{CheckRedirect: checkRedirect}
 	if host != nil {
+		client.Transport = hostTransport{host}
 		return client, nil
 	}
 	conns := &connections{open: map[*trackedConn]struct{}{}}
@@ -55,6 +56,20 @@ func newHTTPClient(host http.RoundTripper) (*http.Client, *connections) {
 	}
 	client.Transport = conns.transport
 	return client, conns
+}
+
+// hostTransport is a host's round tripper. A panic there must cost the request and
+// not the process, whose host cannot catch it on the session's goroutines.
+type hostTransport struct{ http.RoundTripper }
+
+// RoundTrip makes one request.
+func (t hostTransport) RoundTrip(request *http.Request) (response *http.Response, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			response, err = nil, fmt.Errorf("Server.Transport panicked: %v", p)
+		}
+	}()
+	return t.RoundTripper.RoundTrip(request)
 }
 
 // checkRedirect follows a redirect only where the request stays what it is and

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
-	"github.com/treadle-dev/treadle/agent"
 	"github.com/treadle-dev/treadle/agent/agenttest"
 	"github.com/treadle-dev/treadle/agent/mcp"
 )
@@ -26,12 +23,7 @@ func TestServersBehindAURLKeepThePromisesOfAToolset(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			agenttest.TestToolset(t, agenttest.ToolsetTest{
-				New: func(t *testing.T) agent.Toolset {
-					t.Helper()
-					toolset, err := mcp.New(server)
-					require.NoError(t, err)
-					return toolset
-				},
+				New:     served(server),
 				Success: agenttest.ToolCase{Tool: "echo", Arguments: `{"message":"hello"}`, Want: `"hello"`},
 				Failure: agenttest.ToolCase{Tool: "fail", Want: "the disk is full"},
 				Slow:    agenttest.ToolCase{Tool: "slow"},

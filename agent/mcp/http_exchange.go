@@ -232,7 +232,7 @@ func (x *exchange) resume(ctx context.Context, stream *eventStream) (*http.Respo
 	h := x.wire
 	stream.resumed = true
 	for failures := 1; ; failures++ {
-		if err := waitOut(ctx, stream.delay(failures)); err != nil {
+		if err := pause(ctx, stream.delay(failures)); err != nil {
 			return nil, err
 		}
 		response, err := h.openStream(ctx, x.method, stream.lastID)
@@ -249,17 +249,5 @@ func (x *exchange) resume(ctx context.Context, stream *eventStream) (*http.Respo
 		if !isPassing(err) || failures == maxResumes {
 			return nil, &HTTPError{Server: h.server.Name, Method: x.method, Err: fmt.Errorf("the stream broke before the answer and could not be resumed: %w", err)}
 		}
-	}
-}
-
-// waitOut waits unless the context ends.
-func waitOut(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

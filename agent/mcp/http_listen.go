@@ -8,19 +8,39 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
+// listenWait is how long a start waits for the stream of notifications to open.
+// Some servers send nothing of it, not even a status, before the first event.
+const listenWait = 500 * time.Millisecond
+
 // startListening opens the stream on which a server tells what answers no
-// request, such as that its tools have changed. A server need not offer it.
-func (h *httpWire) startListening() {
+// request, such as that its tools have changed. A server need not offer it. It is
+// waited for: what a server says while nobody listens is lost, and a call in which
+// it asks something there would wait for the answer to the end of its time.
+func (h *httpWire) startListening(ctx context.Context) {
 	h.mu.Lock()
 	needed := !h.listening && !h.older && !mcp.IsModernProtocol(h.version)
 	h.listening = h.listening || needed
 	h.mu.Unlock()
-	if needed {
-		h.spawn(h.listen)
+	if !needed {
+		return
+	}
+	tried := make(chan struct{})
+	if !h.spawn(func(life context.Context) { h.listen(life, sync.OnceFunc(func() { close(tried) })) }) {
+		return
+	}
+	limit := time.NewTimer(listenWait)
+	defer limit.Stop()
+	select {
+	case <-tried:
+	case <-limit.C:
+	case <-ctx.Done():
+	case <-h.lost:
 	}
 }
 
@@ -30,19 +50,24 @@ func (h *httpWire) isListening() bool {
 	return h.listening
 }
 
-// listen keeps the stream open for as long as the session lives.
-func (h *httpWire) listen(ctx context.Context) {
+// listen keeps the stream open for as long as the session lives. It calls tried
+// when the server has answered, whatever that was.
+func (h *httpWire) listen(ctx context.Context, tried func()) {
+	defer tried()
 	stream := &eventStream{}
 	opened, failures := false, 0
+	began := time.Now()
 	for {
 		response, err := h.openStream(ctx, "the stream of notifications", stream.lastID)
+		tried()
 		if err != nil && !h.listensOn(ctx, err, opened) {
 			return
 		}
 		if err != nil {
 			failures++
 		} else {
-			if opened && stream.lastID == "" {
+			late := !opened && (failures > 0 || time.Since(began) >= listenWait)
+			if late || (opened && stream.lastID == "") {
 				h.missed()
 			}
 			opened, failures = true, 0
@@ -58,7 +83,7 @@ func (h *httpWire) listen(ctx context.Context) {
 			h.server.Logger.Warn("the stream of notifications is given up: it sent an event that is too long")
 			return
 		}
-		if waitOut(ctx, stream.delay(failures)) != nil {
+		if pause(ctx, stream.delay(failures)) != nil {
 			return
 		}
 	}
@@ -84,7 +109,8 @@ func (h *httpWire) listensOn(ctx context.Context, err error, opened bool) bool {
 }
 
 // missed has the tools listed again after a time in which a notification may have
-// been lost: the server gives its events no ids, so that none comes again.
+// been lost: nobody listened yet, or the server gives its events no ids, so that
+// none comes again.
 func (h *httpWire) missed() {
 	h.inbox.tell(mcp.JSONRPCNotification{
 		JSONRPC:      mcp.JSONRPC_VERSION,

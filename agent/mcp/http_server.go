@@ -84,10 +84,15 @@ func headerProblem(name, value string) string {
 		return "has no valid name"
 	case slices.Contains(ownHeaders(), http.CanonicalHeaderKey(name)):
 		return "is set by the client itself; leave it out"
-	case strings.ContainsFunc(value, func(r rune) bool { return (r < ' ' && r != '\t') || r == 0x7f }):
+	case !sendable(value):
 		return "has a line break or another control character in its value; look for one at the end of the variable it comes from"
 	}
 	return ""
+}
+
+// sendable reports whether a text can be the value of a header.
+func sendable(value string) bool {
+	return !strings.ContainsFunc(value, func(r rune) bool { return (r < ' ' && r != '\t') || r == 0x7f })
 }
 
 // secrets are all values that errors and logs must not hold: those the host named,

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"sync"
@@ -63,7 +62,6 @@ type httpWire struct {
 	posts     *url.URL // where messages go; with the older transport another URL than url
 	older     bool     // the transport of 2024-11-05
 	listening bool     // a stream for messages that answer nothing is open, or will be
-	stray     sync.Once
 
 	loseOnce, closeOnce sync.Once
 	closeErr            error
@@ -87,13 +85,8 @@ func newHTTPWire(server Server, redactor *redactor, onStray func()) *httpWire {
 		h.header.Set(name, value)
 	}
 	h.client, h.conns = newHTTPClient(server.Transport)
-	h.credentials = &credentials{source: server.Token, redactor: redactor, spawn: h.spawn, limit: server.StartTimeout}
-	h.inbox = &inbox{reply: h.reply, stray: func(data []byte) {
-		h.stray.Do(onStray)
-		if server.Logger.Enabled(h.life, slog.LevelDebug) {
-			server.Logger.Debug("an event that is not the protocol's", "event", oneLine(redactor.text(string(data)), 200))
-		}
-	}}
+	h.credentials = &credentials{source: server.Token, redactor: redactor, spawn: h.spawn, track: h.work.Go, limit: server.StartTimeout}
+	h.inbox = newInbox(&h.server, redactor, h.reply, onStray)
 	h.reset()
 	return h
 }
@@ -226,7 +219,7 @@ func (h *httpWire) SendNotification(ctx context.Context, notification mcp.JSONRP
 		if err := h.say(ctx, notification.Method, body); err != nil {
 			return transport.NewError(err)
 		}
-		h.startListening()
+		h.startListening(ctx)
 	case notification.Method == string(mcp.MethodNotificationCancelled) && h.isModern():
 		// There the end of a request's stream is its cancellation.
 	default:
@@ -235,8 +228,7 @@ func (h *httpWire) SendNotification(ctx context.Context, notification mcp.JSONRP
 	return nil
 }
 
-// reply answers a request of the server. None but ping is served: the session
-// declares no roots, sampling or elicitation.
+// reply answers a request of the server.
 func (h *httpWire) reply(id mcp.RequestId, method string) {
 	body, err := encodeLine(replyTo(id, method))
 	if err == nil { // an id that does not encode cannot have been decoded
@@ -295,13 +287,13 @@ func (h *httpWire) close() error {
 	h.closed = true
 	h.mu.Unlock()
 	h.lose("it was closed", false)
+	h.endSession()
+	h.conns.close()
 	ended := make(chan struct{})
 	go func() {
 		h.work.Wait()
 		close(ended)
 	}()
-	h.endSession()
-	h.conns.close()
 	timer := time.NewTimer(max(h.server.CloseTimeout/2, time.Second))
 	defer timer.Stop()
 	select {

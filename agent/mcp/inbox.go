@@ -2,22 +2,35 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"log/slog"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// inbox hands what a server sends over HTTP to those who wait for it, whichever
-// stream it comes on. It is safe for concurrent use.
+// inbox hands what a server sends to those who wait for it, whichever stream it
+// comes on. It is safe for concurrent use.
 type inbox struct {
-	reply func(id mcp.RequestId, method string) // answers a request of the server
-	stray func(data []byte)                     // gets what is no message
+	reply     func(id mcp.RequestId, method string) // answers a request of the server
+	onStray   func()                                // called once, when there is what is no message
+	strayOnce sync.Once
+	logger    *slog.Logger
+	redactor  *redactor
 
 	mu      sync.Mutex
 	pending map[string]chan *transport.JSONRPCResponse
 	notify  func(mcp.JSONRPCNotification)
+}
+
+func newInbox(server *Server, redactor *redactor, reply func(mcp.RequestId, string), onStray func()) *inbox {
+	return &inbox{
+		reply: reply, onStray: onStray, logger: server.Logger, redactor: redactor,
+		pending: map[string]chan *transport.JSONRPCResponse{},
+	}
 }
 
 // expect returns where the answer to a request will be. It has room for the one
@@ -27,9 +40,6 @@ func (in *inbox) expect(id mcp.RequestId) (answer <-chan *transport.JSONRPCRespo
 	ch := make(chan *transport.JSONRPCResponse, 1)
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.pending == nil {
-		in.pending = map[string]chan *transport.JSONRPCResponse{}
-	}
 	in.pending[key] = ch
 	return ch, func() {
 		in.mu.Lock()
@@ -66,6 +76,9 @@ func (in *inbox) receive(data []byte, replayed bool, own *mcp.RequestId) bool {
 	data = bytes.TrimSpace(data)
 	if len(data) == 0 {
 		return false // an event that only sets an id
+	}
+	if !utf8.Valid(data) { // JSON is UTF-8: what is not would end up in files and requests as it is
+		data = bytes.ToValidUTF8(data, []byte("�"))
 	}
 	var batch []json.RawMessage
 	if data[0] == '[' && json.Unmarshal(data, &batch) == nil {
@@ -106,6 +119,16 @@ func (in *inbox) receiveOne(data []byte, replayed bool, own *mcp.RequestId) bool
 	return true
 }
 
+// maxStray is how many bytes of what is no message are logged.
+const maxStray = 200
+
+func (in *inbox) stray(data []byte) {
+	in.strayOnce.Do(in.onStray)
+	if in.logger.Enabled(context.Background(), slog.LevelDebug) {
+		in.logger.Debug("what is not of the protocol is passed over", "received", oneLine(in.redactor.text(string(data)), maxStray))
+	}
+}
+
 func (in *inbox) setNotify(notify func(mcp.JSONRPCNotification)) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -119,12 +142,4 @@ func (in *inbox) tell(notification mcp.JSONRPCNotification) {
 	if notify != nil {
 		notify(notification)
 	}
-}
-
-// replyTo is the answer to a request of a server.
-func replyTo(id mcp.RequestId, method string) any {
-	if method == string(mcp.MethodPing) {
-		return transport.NewJSONRPCResultResponse(id, json.RawMessage(`{}`))
-	}
-	return transport.NewJSONRPCErrorResponse(id, mcp.METHOD_NOT_FOUND, "this client does not serve "+method, nil)
 }

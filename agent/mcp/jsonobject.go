@@ -129,3 +129,9 @@ func isNull(data []byte) bool {
 	data = bytes.TrimSpace(data)
 	return len(data) == 0 || string(data) == "null"
 }
+
+func isArray(value json.RawMessage) bool { return jsonKind(value) == "an array" }
+
+func isObject(value json.RawMessage) bool { return jsonKind(value) == "an object" }
+
+func isString(value json.RawMessage) bool { return jsonKind(value) == "a string" }

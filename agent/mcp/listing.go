@@ -15,6 +15,13 @@ import (
 // maxPages ends a list of tools that goes on and on with new cursors.
 const maxPages = 500
 
+// Bounds of a list, in bytes.
+const (
+	maxListing     = 8 << 20  // all pages; no model takes a tenth of it
+	maxOriginName  = 1 << 10  // a server's name for a tool
+	maxDescription = 64 << 10 // of a tool; about 16,000 tokens in every request
+)
+
 // wireTool is one tool of tools/list. Schemas stay raw: they are normalised, not
 // understood. What only describes a tool costs nobody the tool when it is odd.
 type wireTool struct {
@@ -81,7 +88,7 @@ func textOf(raw json.RawMessage) string {
 // is the context's, for the error that says so.
 func (c *connection) listTools(ctx context.Context, limit time.Duration) ([]json.RawMessage, error) {
 	var all []json.RawMessage
-	cursor := ""
+	cursor, size := "", 0
 	seen := map[string]bool{}
 	for range maxPages {
 		params := map[string]any{}
@@ -98,6 +105,9 @@ func (c *connection) listTools(ctx context.Context, limit time.Duration) ([]json
 		}
 		if err := json.Unmarshal(raw, &page); err != nil {
 			return nil, &ListError{Server: c.server.Name, Reason: "the answer is not a list of tools", Err: err}
+		}
+		if size += len(raw); size > maxListing {
+			return nil, &ListError{Server: c.server.Name, Reason: fmt.Sprintf("it is longer than %d MB", maxListing>>20)}
 		}
 		all = append(all, page.Tools...)
 		if page.NextCursor == "" {
@@ -161,6 +171,15 @@ func (s *Session) readTools(listed []json.RawMessage) []agent.Tool {
 			s.report("", fmt.Sprintf("entry %d of its list is left out: it has no name", i+1))
 			continue
 		}
+		if len(w.Name) > maxOriginName {
+			s.report(clipped(w.Name, 40), fmt.Sprintf("entry %d of its list is left out: its name is longer than %d bytes", i+1, maxOriginName))
+			continue
+		}
+		description := w.describe()
+		if len(description) > maxDescription {
+			s.report(w.Name, "has a description that is too long; the model sees the start of it")
+			description = clipped(description, maxDescription)
+		}
 		schema, notes, err := inputSchema(w.InputSchema)
 		for _, note := range notes {
 			s.report(w.Name, note)
@@ -181,7 +200,7 @@ func (s *Session) readTools(listed []json.RawMessage) []agent.Tool {
 			asTask:     w.runsAsTask(),
 			spec: agent.ToolSpec{
 				Name:        name,
-				Description: w.describe(),
+				Description: description,
 				InputSchema: schema,
 				Effect:      w.effect(),
 				Origin:      w.Name,

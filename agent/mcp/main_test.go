@@ -3,7 +3,9 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,6 +22,15 @@ func TestMain(m *testing.M) {
 	if habits, ok := os.LookupEnv(fakeVariable); ok {
 		runFakeServer(habits)
 		return
+	}
+	if report, ok := os.LookupEnv(clientVariable); ok {
+		runConformanceClient(report)
+		return
+	}
+	// Most tests wait for a process or a limit and leave the processors idle; an
+	// explicit -parallel still wins.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -14,6 +14,9 @@ const maxToolName = 64
 // shortened, so that a reader still sees whose tool it is.
 const serverPrefix = 24
 
+// hashLength is how many bytes of a hash a name ends in.
+const hashLength = 4
+
 // toolName returns the name that a model calls a server's tool by.
 //
 // It depends on the two names alone, never on which other tools exist, so that it
@@ -21,11 +24,11 @@ const serverPrefix = 24
 // "server__tool" where that is acceptable and can be told apart from every other
 // pair; else it is cleaned, cut, and ends in a hash of both names.
 func toolName(server, tool string) string {
-	if plainServer(server) && plain(tool) && len(server)+2+len(tool) <= maxToolName {
+	if plainServer(server) && plain(tool) && !endsInHash(tool) && len(server)+2+len(tool) <= maxToolName {
 		return server + "__" + tool
 	}
 	sum := sha256.Sum256([]byte(server + "\x00" + tool))
-	suffix := "_" + hex.EncodeToString(sum[:4])
+	suffix := "_" + hex.EncodeToString(sum[:hashLength])
 	prefix := cut(clean(server), serverPrefix) + "__"
 	return prefix + cut(clean(tool), maxToolName-len(prefix)-len(suffix)) + suffix
 }
@@ -34,6 +37,13 @@ func toolName(server, tool string) string {
 // be the one that ends it.
 func plainServer(server string) bool {
 	return plain(server) && !strings.Contains(server, "__") && !strings.HasSuffix(server, "_")
+}
+
+// endsInHash reports whether a name could be taken for one with a hash: a server
+// must not be able to give a tool the name that a tool of another server gets.
+func endsInHash(tool string) bool {
+	i := strings.LastIndexByte(tool, '_')
+	return i >= 0 && len(tool)-i-1 == 2*hashLength && strings.Trim(tool[i+1:], "0123456789abcdef") == ""
 }
 
 func plain(name string) bool { return name != "" && clean(name) == name }

@@ -31,6 +31,15 @@ func TestAnUnacceptableNameIsCleanedAndKeepsItsPlaceForEver(t *testing.T) {
 	}
 }
 
+func TestAToolCannotTakeTheNameThatAnotherServersToolGets(t *testing.T) {
+	t.Parallel()
+	victim := toolName("my.files", "read") // whose server's name is cleaned to the other's
+	forged := strings.TrimPrefix(victim, "my_files__")
+	assert.NotEqual(t, victim, toolName("my_files", forged))
+	assert.Equal(t, "files__report_20261130a", toolName("files", "report_20261130a"))
+	assert.Equal(t, "files__report_2026_11_30", toolName("files", "report_2026_11_30"))
+}
+
 func TestNamesAreAlwaysAcceptableAndNeverShared(t *testing.T) {
 	t.Parallel()
 	acceptable := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)

@@ -92,10 +92,6 @@ type serverLog struct {
 	dropped int
 }
 
-func newServerLog(server *Server) *serverLog {
-	return &serverLog{logger: server.Logger, redactor: newRedactor(server.secrets())}
-}
-
 // message logs one notifications/message.
 func (l *serverLog) message(fields map[string]any) {
 	word, _ := fields["level"].(string)

@@ -4,10 +4,20 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 )
 
-// maxQueued is how many bytes may wait for a server that does not read.
-const maxQueued = 64 << 20
+const (
+	// maxQueued is how many bytes may wait for a server that does not read.
+	maxQueued = 64 << 20
+	// maxOffered is how many may wait for something to be sent that is not
+	// important: a server that asks much and reads nothing must not take the room of
+	// its calls, whose limits end it.
+	maxOffered = 1 << 20
+	// stuckTime is how long a write may take before the server counts as one that
+	// does not read.
+	stuckTime = 500 * time.Millisecond
+)
 
 var (
 	errQueueFull    = errors.New("the server does not read its input; too much is waiting for it")
@@ -20,7 +30,8 @@ var (
 type outbox struct {
 	mu     sync.Mutex
 	queue  []*outgoing
-	queued int // bytes
+	queued int       // bytes
+	began  time.Time // of the write that is under way; zero when none is
 	closed bool
 	wake   chan struct{} // holds one token when there is something to do
 }
@@ -50,6 +61,16 @@ func (o *outbox) send(data []byte) (*outgoing, error) {
 	o.queued += len(data)
 	o.signal()
 	return m, nil
+}
+
+// offer sends a message if there is room for what is not important.
+func (o *outbox) offer(data []byte) {
+	o.mu.Lock()
+	full := o.queued > maxOffered
+	o.mu.Unlock()
+	if !full {
+		_, _ = o.send(data) // a connection that is ending needs no more
+	}
 }
 
 // progress is how far a message got.
@@ -98,6 +119,15 @@ func (o *outbox) run(w io.Writer) error {
 	}
 }
 
+// isStuck reports whether a write has been waiting for the server for so long that
+// it has stopped reading. A message that did not leave by its limit proves
+// nothing: it may have come a moment before that.
+func (o *outbox) isStuck() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !o.began.IsZero() && time.Since(o.began) >= stuckTime
+}
+
 func (o *outbox) next() (*outgoing, bool) {
 	for {
 		o.mu.Lock()
@@ -109,6 +139,7 @@ func (o *outbox) next() (*outgoing, bool) {
 			m := o.queue[0]
 			o.queue = o.queue[1:]
 			m.started = true
+			o.began = time.Now()
 			o.mu.Unlock()
 			return m, true
 		}
@@ -121,6 +152,7 @@ func (o *outbox) finish(m *outgoing, written bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	m.written = written
+	o.began = time.Time{}
 	o.queued -= len(m.data)
 	m.data = nil
 }

@@ -95,9 +95,10 @@ func (r *resultReader) parts(raw json.RawMessage) []agent.Part {
 	if isNull(raw) {
 		return nil
 	}
-	var blocks []json.RawMessage
-	if json.Unmarshal(raw, &blocks) != nil {
-		blocks = []json.RawMessage{raw}
+	blocks := []json.RawMessage{raw}
+	if isArray(raw) {
+		blocks = nil
+		_ = json.Unmarshal(raw, &blocks) // it was decoded as a RawMessage, so it is valid
 	}
 	parts := make([]agent.Part, 0, len(blocks))
 	for _, b := range blocks {
@@ -110,9 +111,8 @@ func (r *resultReader) parts(raw json.RawMessage) []agent.Part {
 }
 
 func (r *resultReader) part(raw json.RawMessage) agent.Part {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return agent.Part{Type: agent.PartText, Text: text}
+	if isString(raw) {
+		return agent.Part{Type: agent.PartText, Text: textOf(raw)}
 	}
 	var b block
 	if json.Unmarshal(raw, &b) != nil {

@@ -175,10 +175,6 @@ func withProperties(schema object) (object, error) {
 	return schema, nil
 }
 
-func isArray(value json.RawMessage) bool { return jsonKind(value) == "an array" }
-
-func isObject(value json.RawMessage) bool { return jsonKind(value) == "an object" }
-
 func isEmptyArray(value json.RawMessage) bool {
 	var items []json.RawMessage
 	return isArray(value) && json.Unmarshal(value, &items) == nil && len(items) == 0

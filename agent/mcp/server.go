@@ -55,8 +55,10 @@ type Server struct {
 	// It is called for each request, from many goroutines, and is to keep the token
 	// itself. With refresh it must get a new one: the server has refused the last.
 	// That happens once for all requests refused together, within StartTimeout, and
-	// each is then sent once more. An error or a second refusal becomes a [*LoginNeededError]. The token
-	// takes the place of an Authorization header. Nil means no token.
+	// each is then sent once more. An error or a second refusal becomes a
+	// [*LoginNeededError]. A panic counts as an error, and so does a token with a line
+	// break; a call is not held up by one that heeds no context. The token takes the
+	// place of an Authorization header. Nil means no token.
 	Token func(ctx context.Context, refresh bool) (string, error)
 	// Transport makes the requests to URL, for hosts with certificates, proxies or
 	// measurements of their own. It must heed a request's context; what it keeps open

@@ -72,7 +72,7 @@ func (s *Session) start(ctx context.Context) error {
 }
 
 func (s *Session) connect(ctx context.Context) (*connection, error) {
-	conn, err := connect(ctx, &s.server, s.newWire(), s.listChanged)
+	conn, err := connect(ctx, &s.server, s.newWire(), s.redactor, s.listChanged)
 	return conn, s.masked(err)
 }
 
@@ -96,7 +96,7 @@ func (s *Session) masked(err error) error {
 	}
 	failed.Command, failed.URL = s.redactor.text(failed.Command), s.redactor.text(failed.URL)
 	text := failed.Err.Error()
-	if masked := s.redactor.text(text); masked != text {
+	if masked := clipped(s.redactor.text(text), 2*maxErrorText); masked != text {
 		failed.Err = errors.New(masked)
 	}
 	return err
@@ -182,11 +182,7 @@ func (s *Session) startAgain(dead *connection, delay time.Duration) (*connection
 			s.server.Logger.Error("what a dead server left could not be ended", "error", err)
 		}
 	}
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-s.life.Done():
+	if pause(s.life, delay) != nil {
 		return nil, s.closedError()
 	}
 	conn, err := s.connect(s.life)
@@ -226,7 +222,7 @@ func (s *Session) isClosed() bool {
 
 // report notes a problem, and logs it the first time.
 func (s *Session) report(tool, message string) {
-	p := Problem{Server: s.server.Name, Tool: s.redactor.text(tool), Message: s.redactor.text(message)}
+	p := Problem{Server: s.server.Name, Tool: s.redactor.text(tool), Message: clipped(s.redactor.text(message), maxLogMessage)}
 	if s.remember(p) {
 		s.server.Logger.Warn("mcp server problem", "tool", p.Tool, "problem", p.Message)
 	}

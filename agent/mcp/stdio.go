@@ -33,7 +33,7 @@ type stdio struct {
 	server   Server
 	dir      string
 	redactor *redactor
-	onStray  func() // called once, when output is seen that is not the protocol's
+	inbox    *inbox
 
 	proc    *process
 	outbox  *outbox
@@ -41,23 +41,22 @@ type stdio struct {
 	closing chan struct{} // closed by Close
 	work    sync.WaitGroup
 
-	mu                             sync.Mutex
-	pending                        map[string]chan *transport.JSONRPCResponse
-	notify                         func(mcp.JSONRPCNotification)
-	reason                         string // why the connection was given up, if that was not the server's end
-	strayOnce, loseOnce, closeOnce sync.Once
+	mu                  sync.Mutex
+	reason              string // why the connection was given up, if that was not the server's end
+	loseOnce, closeOnce sync.Once
 }
 
 var _ transport.Interface = (*stdio)(nil)
 
 func newStdio(server Server, dir string, redactor *redactor, onStray func()) *stdio {
-	return &stdio{
-		server: server, dir: dir, redactor: redactor, onStray: onStray,
+	s := &stdio{
+		server: server, dir: dir, redactor: redactor,
 		outbox:  newOutbox(),
 		lost:    make(chan struct{}),
 		closing: make(chan struct{}),
-		pending: map[string]chan *transport.JSONRPCResponse{},
 	}
+	s.inbox = newInbox(&s.server, redactor, s.reply, onStray)
+	return s
 }
 
 // Start starts the process, once. The context does not bound its life.
@@ -147,7 +146,8 @@ type unsentError struct{ cause error }
 func (e *unsentError) Error() string { return "not sent: " + e.cause.Error() }
 func (e *unsentError) Unwrap() error { return e.cause }
 
-// errUnread says that the server stopped reading in the middle of a request.
+// errUnread says that the server has stopped reading, and did not get the request
+// whole.
 var errUnread = errors.New("the server has stopped reading its input")
 
 // SendRequest sends a request and waits for its answer. Its errors are the
@@ -161,22 +161,21 @@ func (s *stdio) SendRequest(ctx context.Context, request transport.JSONRPCReques
 	if err != nil {
 		return nil, &unsentError{err}
 	}
-	key := requestKey(request.ID)
-	answer := make(chan *transport.JSONRPCResponse, 1)
-	s.mu.Lock()
-	s.pending[key] = answer
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		delete(s.pending, key) // a late answer finds nobody and is dropped
-		s.mu.Unlock()
-	}()
+	answer, forget := s.inbox.expect(request.ID)
+	defer forget()
 
 	message, err := s.outbox.send(line)
-	if err != nil {
-		if errors.Is(err, errOutboxClosed) {
+	if errors.Is(err, errOutboxClosed) {
+		// The server takes nothing any more. It is lost as soon as it is known whether
+		// it ends by itself, and only then can the call go to the next one.
+		select {
+		case <-s.lost:
 			err = transport.ErrTransportClosed
+		case <-ctx.Done():
+			err = ctx.Err()
 		}
+	}
+	if err != nil {
 		return nil, &unsentError{err}
 	}
 	select {
@@ -193,13 +192,14 @@ func (s *stdio) SendRequest(ctx context.Context, request transport.JSONRPCReques
 		}
 		return nil, transport.ErrTransportClosed
 	case <-ctx.Done():
-		switch s.outbox.withdraw(message) {
-		case unsent:
-			return nil, &unsentError{ctx.Err()}
-		case partial:
-			return nil, fmt.Errorf("%w: %w", errUnread, ctx.Err())
+		stuck, far, err := s.outbox.isStuck(), s.outbox.withdraw(message), ctx.Err()
+		if stuck && far != sent {
+			err = fmt.Errorf("%w: %w", errUnread, err)
 		}
-		return nil, ctx.Err()
+		if far == unsent {
+			return nil, &unsentError{err}
+		}
+		return nil, err
 	}
 }
 
@@ -216,9 +216,15 @@ func (s *stdio) SendNotification(_ context.Context, notification mcp.JSONRPCNoti
 // SetNotificationHandler sets what is called, from the reading goroutine, with
 // each notification.
 func (s *stdio) SetNotificationHandler(handler func(mcp.JSONRPCNotification)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.notify = handler
+	s.inbox.setNotify(handler)
+}
+
+// reply answers a request of the server.
+func (s *stdio) reply(id mcp.RequestId, method string) {
+	line, err := encodeLine(replyTo(id, method))
+	if err == nil { // an id that does not encode cannot have been decoded
+		s.outbox.offer(line)
+	}
 }
 
 // GetSessionId is empty: a process is its own session.
@@ -246,7 +252,7 @@ func (s *stdio) read() {
 	for {
 		line, err := readLine(in, maxMessage)
 		if len(bytes.TrimSpace(line)) > 0 {
-			s.receive(line)
+			s.inbox.receive(line, false, nil) // many servers print banners and debug output
 		}
 		switch {
 		case err == nil:

@@ -3,12 +3,18 @@ package mcp
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"errors"
 	"io"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -92,4 +98,42 @@ func TestTheQueueForAServerThatDoesNotReadIsBounded(t *testing.T) {
 	require.NoError(t, err, "one message may be of any size")
 	_, err = out.send([]byte("y"))
 	require.ErrorIs(t, err, errQueueFull)
+}
+
+func TestAnswersToAServerThatDoesNotReadTakeNoRoomOfItsCalls(t *testing.T) {
+	t.Parallel()
+	out := newOutbox()
+	answer := bytes.Repeat([]byte("x"), 1<<10)
+	for range 100_000 {
+		out.offer(answer)
+	}
+	assert.LessOrEqual(t, out.queued, maxOffered+len(answer))
+	_, err := out.send([]byte("a call"))
+	require.NoError(t, err)
+}
+
+func TestACallWhoseTimeIsUpWhenItIsSentDoesNotMakeTheServerOneThatDoesNotRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStdio(Server{Logger: slog.New(slog.DiscardHandler)}, "", newRedactor(nil), func() {})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		request := transport.JSONRPCRequest{ID: mcp.NewRequestId(int64(7)), Method: "tools/call"}
+		_, err := s.SendRequest(ctx, request) // nobody has come to write it yet
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.NotErrorIs(t, err, errUnread)
+
+		r, w := io.Pipe() // a server that does not read
+		go func() { _ = s.outbox.run(w) }()
+		_, err = s.outbox.send([]byte("stuck"))
+		require.NoError(t, err)
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = s.SendRequest(ctx, request)
+		require.ErrorIs(t, err, errUnread)
+		_, isUnsent := errors.AsType[*unsentError](err)
+		assert.True(t, isUnsent, "it waited behind another")
+		_ = r.Close()
+		synctest.Wait()
+	})
 }

@@ -112,20 +112,17 @@ func (t *tool) logProgress(ctx context.Context, p progressReport) {
 func (t *tool) explain(ctx, limited context.Context, conn *connection, err error) error {
 	server, name := &t.session.server, t.spec.Origin
 	var refused *ServerError
-	var unsent *unsentError
 	switch {
 	case t.session.isClosed():
 		return fmt.Errorf("mcp server %q: %s: %w", server.Name, name, ErrSessionClosed)
 	case errors.As(err, &refused):
 		t.session.answered()
 		refused.Tool = name
-		refused.Message = t.session.redactor.text(refused.Message)
-		refused.Data = t.session.redactor.text(refused.Data)
 		return refused
 	case ctx.Err() != nil:
 		return fmt.Errorf("mcp server %q: %s: %w", server.Name, name, context.Cause(ctx))
 	case limited.Err() != nil && conn != nil:
-		unread := errors.Is(err, errUnread) || errors.As(err, &unsent)
+		unread := errors.Is(err, errUnread)
 		if unread {
 			conn.wire.Abandon("it had stopped reading its input")
 		}
@@ -173,5 +170,5 @@ func callArguments(raw json.RawMessage) (json.RawMessage, error) {
 	if err := json.Compact(&compact, raw); err != nil {
 		return nil, fmt.Errorf("the arguments are not valid JSON: %w", err)
 	}
-	return compact.Bytes(), nil
+	return bytes.ToValidUTF8(compact.Bytes(), []byte("�")), nil
 }

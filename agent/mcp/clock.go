@@ -55,3 +55,15 @@ func (c *callClock) stop() {
 	c.timer.Stop()
 	c.end(context.Canceled)
 }
+
+// pause waits, or returns the context's error.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
