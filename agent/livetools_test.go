@@ -94,7 +94,7 @@ func TestToolsMayAllGoAndComeBack(t *testing.T) {
 	all := []agent.Tool{changing("leave", o, func() []agent.Tool { return nil })}
 	o.tools = all
 	turn := 0
-	model := &agenttest.Model{Respond: func(_ context.Context, request *agent.Request) (*agent.Response, error) {
+	model := &agenttest.Model{Respond: func(_ context.Context, _ *agent.Request) (*agent.Response, error) {
 		turn++
 		message := agent.Message{Role: agent.RoleAssistant, ToolCalls: []agent.ToolCall{{Name: "leave"}}}
 		if turn == 2 {
