@@ -97,9 +97,24 @@ var attacks = map[string]func(on string) error{
 	"oom-score":     func(string) error { return os.WriteFile("/proc/self/oom_score_adj", []byte("-500"), 0) },
 	"setgroups":     func(string) error { return syscall.Setgroups([]int{0}) },
 	"hold":          attackHold,
-	"host":          playHost,
-	"old-kernel":    playOldKernel,
-	"masked-proc":   playMaskedProc,
+	"reserve":       attackReserve,
+	"disk-mapped":   attackDiskMapped,
+	"disk-sent":     attackDiskSent,
+	"disk-headless": attackDiskHeadless,
+	"sockets":       attackSockets,
+	"page-tables":   attackPageTables,
+	"protocols":     attackProtocols,
+	"content":       attackContent,
+	"own-socket":    attackOwnSocket,
+	"fifo":          attackNamedPipe,
+	"times":         func(on string) error { return os.Chtimes(on, time.Now(), time.Now()) },
+	"mode":          func(on string) error { return os.Chmod(on, 0o600) },
+	"renice": func(on string) error {
+		return eachOf(on, func(pid int) error { return syscall.Setpriority(syscall.PRIO_PROCESS, pid, 19) })
+	},
+	"host":        playHost,
+	"old-kernel":  playOldKernel,
+	"masked-proc": playMaskedProc,
 }
 
 func wantSecret(data []byte, err error) error {

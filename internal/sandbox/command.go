@@ -43,7 +43,8 @@ type Command struct {
 	// read. The most specific path decides; of two for one name, the one that is read
 	// only. Each must exist, be a regular file or a folder, and have no symbolic link
 	// in its name (use filepath.EvalSymlinks on what the host trusts, first); else Run
-	// returns a [*PathError].
+	// returns a [*PathError]. Unix sockets in them that a program of the host listens on
+	// when the command starts are hidden from it.
 	//
 	// Where the host runs as root, everything in a writable path is handed to the
 	// unprivileged user that the command runs as: the owner of the first writable path
@@ -89,7 +90,7 @@ type Limits struct {
 	Memory    int64         // bytes, of the whole tree where a cgroup can be made, else of each process; default 2 GiB
 	Processes int           // at one time, threads included; default 256
 	FileSize  int64         // bytes of any one file; default 1 GiB
-	Disk      int64         // bytes by which all writable paths may grow together; default 2 GiB
+	Disk      int64         // bytes by which all writable paths may grow together, also at the end; what was written stays; default 2 GiB
 	Output    int64         // bytes of Stdout and Stderr together; default 16 MiB
 	OpenFiles int           // of one process; default 1024
 }
@@ -108,7 +109,8 @@ const (
 type Result struct {
 	ExitCode int    // 128 + the signal's number for a command that a signal ended
 	Signal   string // such as "killed"; empty when it exited
-	// Limit names the limit that ended the command, such as "memory"; empty is none.
+	// Limit names the limit that ended the command, or that it had exceeded when it ended,
+	// such as "memory"; ExitCode is then never 0. Empty is none.
 	Limit string
 	// Missing are the features that the kernel does not offer: those of Without, and
 	// the cgroups, which have a substitute and need no consent. The host should log

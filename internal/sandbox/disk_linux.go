@@ -20,6 +20,9 @@ const (
 	// entrySize is what a file counts beside its content, so that many empty ones fill
 	// the disk as well.
 	entrySize = 1024
+	// smallestStep is the part of the limit below which growth of a file system, of
+	// which other programs may be the cause, does not make anybody look at once.
+	smallestStep = 64
 	// walkShare bounds the time that walking takes to a part of all.
 	walkShare = 10
 )
@@ -31,29 +34,48 @@ type usage struct {
 	base  int64
 	whole bool // the file system's own count is taken
 	next  time.Time
+
+	// What was measured at the last look, and what the file systems held then.
+	last, mark int64
 }
 
 // usage measures what is there before the command starts.
 func (p *paths) usage(ctx context.Context, limit int64) *usage {
 	u := &usage{paths: p, limit: limit}
+	u.mark = u.statfs()
 	if bytes, err := u.walk(ctx); err == nil {
 		u.base = bytes
 	} else {
-		u.whole, u.base = true, u.statfs()
+		u.whole, u.base = true, u.mark
 	}
+	u.last = u.base
 	return u
 }
 
 // over reports whether the paths have grown by more than the limit. It looks less
-// often where looking takes long.
+// often where looking takes long, but at once when their file systems, which tell in no
+// time, have grown by half of what is left.
 func (u *usage) over(ctx context.Context) bool {
 	begin := time.Now()
-	if begin.Before(u.next) {
+	mark := u.statfs()
+	left := u.limit - (u.last - u.base)
+	if begin.Before(u.next) && mark-u.mark < max(left/2, u.limit/smallestStep) {
 		return false
 	}
-	now, err := u.measure(ctx)
+	exceeds := u.exceeds(ctx)
+	u.mark = mark
 	u.next = time.Now().Add(walkShare * time.Since(begin))
-	return err != nil && ctx.Err() == nil || now-u.base > u.limit
+	return exceeds
+}
+
+// exceeds looks now.
+func (u *usage) exceeds(ctx context.Context) bool {
+	now, err := u.measure(ctx)
+	if err != nil {
+		return ctx.Err() == nil // too many files, or too deep
+	}
+	u.last = now
+	return now-u.base > u.limit
 }
 
 func (u *usage) measure(ctx context.Context) (int64, error) {
@@ -73,6 +95,7 @@ func (u *usage) statfs() (bytes int64) {
 		}
 		seen[one.stat.Dev] = true
 		bytes += int64(stat.Blocks-stat.Bfree) * int64(stat.Bsize) //nolint:unconvert // its size differs between architectures
+		bytes += int64(stat.Files-stat.Ffree) * entrySize
 	}
 	return bytes
 }

@@ -192,6 +192,43 @@ func TestEscapeWritingTheSystem(t *testing.T) {
 	}
 }
 
+func TestEscapeReadingTheHostsHardware(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, name := range []string{"cmdline", "interrupts", "partitions", "diskstats", "iomem", "locks", "modules", "devices", "swaps"} {
+		if b.attackOutside("content", "/proc/"+name) == nil {
+			b.refusesInside("content", "/proc/"+name)
+		}
+	}
+	b.output.Reset()
+	b.command.Env = []string{"PATH=/usr/bin:/bin"}
+	b.shell("ls /proc/irq /proc/bus /proc/acpi; cat /proc/self/cgroup | grep -v ':/$'; head -c 0 /proc/meminfo && head -c 0 /proc/cpuinfo && head -c 0 /proc/stat && echo the rest stays")
+	assert.Contains(t, b.output.String(), "the rest stays")
+	assert.NotRegexp(t, `(?m)^[0-9]`, b.output.String(), "neither interrupts nor names of cgroups")
+}
+
+func TestEscapeWritingBesideThePathsInTmp(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	folder, err := os.MkdirTemp("/tmp", "treadle-beside-") //nolint:usetesting // it must lie in /tmp, wherever the others do
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	inner := filepath.Join(folder, "a", "b")
+	require.NoError(t, os.MkdirAll(inner, 0o755))
+	file := filepath.Join(folder, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	require.NoError(t, os.Chmod(folder, 0o755))
+	b.command.Paths = append(b.command.Paths, sandbox.Path{Name: inner, Write: true}, sandbox.Path{Name: file, Write: true})
+	for _, name := range []string{folder, filepath.Dir(inner)} {
+		b.refuses("make", name)
+		require.NoError(t, os.Remove(filepath.Join(name, "made")))
+	}
+	b.output.Reset()
+	result := b.shell("touch " + inner + "/here && echo x > " + file + " && touch ${TMPDIR:-/tmp}/tmp-$$ && mkdir -p ${TMPDIR:-/tmp}/own/folder")
+	assert.Zero(t, result.ExitCode, b.output.String())
+	assert.FileExists(t, filepath.Join(inner, "here"))
+}
+
 func TestEscapeReadingTheHostsUsers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -321,4 +358,11 @@ func TestEscapeByASetUserIDProgram(t *testing.T) {
 		assert.Zero(t, stat.Uid, "the program was root's own all the time")
 		assert.NotZero(t, info.Mode()&os.ModeSetuid)
 	}
+}
+
+func TestEscapeChangingModesAndTimesOutside(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.refuses("mode", b.secret)
+	b.refuses("times", b.secret)
 }

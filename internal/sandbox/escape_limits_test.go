@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +98,86 @@ func TestEscapeByFoldersInFoldersWithoutEnd(t *testing.T) {
 	b := setup(t)
 	result := b.shell("i=0; while [ $i -lt 400 ]; do mkdir d && cd d || exit 9; i=$((i+1)); done; sleep 5")
 	assert.Equal(t, sandbox.LimitDisk, result.Limit, "%+v %s", result, b.output.String())
+}
+
+func TestEscapeByReservingTheDisk(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.refuses("reserve", "64")
+	result := b.shell("rm -f reserved; dd if=/dev/zero of=holes bs=1M count=4 status=none && fallocate --punch-hole --length 1MiB holes")
+	assert.Zero(t, result.ExitCode, "giving space back is no way to take it: %s", b.output.String())
+}
+
+func TestEscapeByFillingTheDiskBeforeAnybodyLooks(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.command.Limits.Disk = 4 << 20
+	result := b.shell("head -c 5M /dev/zero > fill")
+	assert.Equal(t, sandbox.LimitDisk, result.Limit, "%+v %s", result, b.output.String())
+	assert.NotZero(t, result.ExitCode, "what the command says of itself does not count")
+	assert.FileExists(t, filepath.Join(b.work, "fill"), "what was written stays")
+}
+
+func TestEscapeByFillingTheDiskBehindManyFiles(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for folder := range 6 {
+		name := filepath.Join(b.work, "many", strconv.Itoa(folder))
+		require.NoError(t, os.MkdirAll(name, 0o755))
+		for file := range 1000 {
+			require.NoError(t, os.WriteFile(filepath.Join(name, strconv.Itoa(file)), nil, 0o600))
+		}
+	}
+	b.command.Limits.Disk = 8 << 20 // of which the walk over so many files is a good part
+	result := b.shell("for i in 1 2 3 4 5 6 7 8 9; do dd if=/dev/zero of=fill-$i bs=1M count=32 status=none; sleep 0.02; done")
+	assert.Equal(t, sandbox.LimitDisk, result.Limit, "%+v %s", result, b.output.String())
+	assert.NoFileExists(t, filepath.Join(b.work, "fill-9"), "it was ended long before its end")
+}
+
+func TestEscapeByFillingTheDiskWithMappedFiles(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.command.Limits.Disk = 16 << 20
+	result := b.attackInside("disk-mapped", "400")
+	assert.Equal(t, sandbox.LimitDisk, result.Limit, "%+v %s", result, b.output.String())
+}
+
+func TestEscapeByFillingTheDiskWithFilesInSockets(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.command.Limits.Disk = 16 << 20
+	result := b.attackInside("disk-sent", "400")
+	assert.Equal(t, sandbox.LimitDisk, result.Limit, "%+v %s", result, b.output.String())
+}
+
+func TestEscapeByFillingTheDiskBehindAThreadThatEnded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.command.Limits.Disk = 16 << 20
+	result := b.attackInside("disk-headless", "400")
+	assert.Equal(t, sandbox.LimitDisk, result.Limit, "%+v %s", result, b.output.String())
+}
+
+func TestEscapeByMemoryInSockets(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.command.Limits.Memory = 128 << 20
+	result := b.attackInside("sockets", "240")
+	assert.True(t, memoryEnded(result), "%+v %s", result, b.output.String())
+}
+
+func TestEscapeByMemoryOfPageTables(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.command.Limits.Memory = 160 << 20
+	result := b.attackInside("page-tables", "260")
+	assert.True(t, memoryEnded(result), "%+v %s", result, b.output.String())
+}
+
+// memoryEnded reports whether the limit on memory ended a command. Without a cgroup the race
+// detector, which wants more, meets its process's own limit first.
+func memoryEnded(result *sandbox.Result) bool {
+	return result.Limit == sandbox.LimitMemory || raced && slices.Contains(result.Missing, sandbox.MemoryCgroup) && result.ExitCode != 0
 }
 
 func TestEscapeByOneHugeFile(t *testing.T) {

@@ -4,20 +4,26 @@ package sandbox_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/treadle-dev/treadle/internal/sandbox"
 )
 
 func makeQueue(t *testing.T, name string) {
@@ -105,6 +111,96 @@ func TestEscapeByAUnixSocketOfOthers(t *testing.T) {
 	accepting(t, l, err)
 	require.NoError(t, os.Chmod(name, 0o777))
 	b.refuses("unix", name)
+}
+
+func TestEscapeByAHostsSocketInAPath(t *testing.T) {
+	t.Parallel()
+	for _, write := range []bool{false, true} {
+		b := setup(t)
+		folder := filepath.Join(b.root, "granted", "deep")
+		require.NoError(t, os.MkdirAll(folder, 0o755))
+		name := filepath.Join(folder, "s")
+		l, err := net.Listen("unix", name)
+		accepting(t, l, err)
+		require.NoError(t, os.Chmod(name, 0o777))
+		b.command.Paths = append(b.command.Paths, sandbox.Path{Name: filepath.Dir(folder), Write: write})
+		b.refuses("unix", name)
+		if os.Geteuid() == 0 {
+			info, err := os.Stat(name)
+			require.NoError(t, err)
+			stat, _ := info.Sys().(*syscall.Stat_t)
+			assert.Zero(t, stat.Uid, "what answers for the host is not handed over")
+		}
+	}
+}
+
+func TestEscapeByAHostsNamedPipeInAPath(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	name := filepath.Join(b.outside, "pipe")
+	require.NoError(t, unix.Mkfifo(name, 0o666))
+	require.NoError(t, os.Chmod(name, 0o666))
+	b.command.Paths = append(b.command.Paths, sandbox.Path{Name: b.outside})
+	b.refuses("fifo", name)
+}
+
+func TestACommandsOwnSocketsWork(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	require.NoError(t, unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(b.work, "own.sock")}))
+	require.NoError(t, unix.Close(fd), "a socket that an earlier command left")
+	result := b.attackInside("own-socket", "")
+	assert.Zero(t, result.ExitCode, b.output.String())
+}
+
+func TestEscapeByProtocolsOfLoadableModules(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.refusesInside("protocols", "")
+}
+
+func TestAnAllowedPortOfTheHostIsNotTakenForTheCommandsOwn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	port := page(t, "127.0.0.1:0")
+	b.command.PrivateHosts = []string{"localhost:" + port}
+	b.shell("echo $NO_PROXY $no_proxy; command -v curl >/dev/null && curl -s -o page http://localhost:" + port + "/; cat page")
+	assert.NotContains(t, b.output.String(), "localhost")
+	assert.Contains(t, b.output.String(), "127.0.0.1 127.0.0.1")
+	if _, err := exec.LookPath("/usr/bin/curl"); err == nil {
+		assert.Contains(t, b.output.String(), secretText)
+	}
+	b.output.Reset()
+	b.command.PrivateHosts = []string{"example.com:80"}
+	b.shell("echo $NO_PROXY")
+	assert.Equal(t, "localhost,127.0.0.1\n", b.output.String())
+}
+
+func TestHostsNeverKeepACommandFromEnding(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	port := page(t, "127.0.0.1:0")
+	for i := range 12 {
+		command := *b.command
+		command.Argv, command.PrivateHosts = []string{"true"}, []string{"127.0.0.1:" + port}
+		command.Stdout, command.Stderr = nil, nil
+		if i%3 == 1 { // ends while its connection waits for an answer
+			command.Argv = []string{"sh", "-c", "exec 3<>/dev/tcp/${HTTP_PROXY#http://} 2>/dev/null; sleep 0.01"}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		if i%3 == 2 { // is ended at any time
+			ctx, cancel = context.WithTimeout(ctx, time.Duration(i)*time.Millisecond)
+		}
+		begin := time.Now()
+		_, err := sandbox.Run(ctx, &command)
+		cancel()
+		if i%3 != 2 {
+			require.NoError(t, err)
+		}
+		assert.Less(t, time.Since(begin), 30*time.Second)
+	}
 }
 
 func TestEscapeByAnAbstractUnixSocket(t *testing.T) {

@@ -13,8 +13,10 @@ type Feature string
 const (
 	// Namespaces are the user, process, mount, network, ipc and host name namespaces
 	// of the command, made by an unprivileged user, and the system calls to build a
-	// root in them (Linux 5.12). There is no sandbox without them, so that naming them in
-	// [Command].Without changes nothing.
+	// root in them (Linux 5.12). Without them root makes all but the user namespace, which
+	// changes little. A normal user, or root who may not mount, has Landlock, the filter
+	// and limits only, which must then be there: no network, no Hosts, no path that is
+	// read only in a writable one; docs/sandbox.md says what is then not stopped.
 	Namespaces Feature = helper.FeatureNamespaces
 	// Proc is a fresh /proc. Containers that hide parts of their own refuse it. Without
 	// it the command has an empty /proc, and what needs one does not work inside.
@@ -52,7 +54,7 @@ type UnavailableError struct {
 func (e *UnavailableError) Error() string {
 	hint := fmt.Sprintf("allow it, or accept to do without by naming %q in Command.Without", e.Feature)
 	if e.Feature == Namespaces {
-		hint = "it needs Linux 5.12 or later, with user namespaces that the host may make (in a container, its seccomp and AppArmor profile decide)"
+		hint = "it needs Linux 5.12 or later, with user namespaces that the host may make (in a container, its seccomp and AppArmor profile decide); " + hint
 	}
 	return fmt.Sprintf("sandbox: no %s here: %v; %s", e.Feature, e.Cause, hint)
 }

@@ -85,7 +85,11 @@ func (h *handover) own(fd int, name string, stat *unix.Stat_t) error {
 		return nil
 	}
 	switch stat.Mode & unix.S_IFMT {
-	case unix.S_IFDIR, unix.S_IFLNK, unix.S_IFSOCK, unix.S_IFIFO:
+	case unix.S_IFSOCK:
+		if listening(fd) {
+			return nil // the host's own, which the command does not get to see
+		}
+	case unix.S_IFDIR, unix.S_IFLNK, unix.S_IFIFO:
 	case unix.S_IFREG:
 		if stat.Nlink > 1 {
 			return &PathError{Name: name, Cause: fmt.Errorf("has %d names (hard links), of which another may lie outside; copy it, or give it to user %d", stat.Nlink, h.user.uid)}

@@ -26,6 +26,10 @@ const (
 	attackOn   = "TREADLE_ATTACK_ON"
 )
 
+// kernelLacks is what the tests are to play that the kernel does not offer (see oldKernel);
+// every command then does without namespaces.
+const kernelLacks = "TREADLE_TEST_KERNEL_LACKS"
+
 // raceExit keeps attackers of a test with the race detector from waiting at their end.
 const raceExit = "GORACE=atexit_sleep_ms=0"
 
@@ -35,6 +39,12 @@ const stopped = 10
 func TestMain(m *testing.M) {
 	if name := os.Getenv(attackName); name != "" {
 		attack(name, os.Getenv(attackOn))
+	}
+	if lacking := os.Getenv(kernelLacks); lacking != "" {
+		if err := oldKernel(lacking); err != nil {
+			fmt.Println("playing an old kernel:", err)
+			os.Exit(2)
+		}
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -86,6 +96,9 @@ func setup(t *testing.T) *bench {
 		Dir: b.work, Env: []string{"PATH=/usr/bin:/bin", raceExit}, Stdout: &b.output, Stderr: &b.output,
 		Paths:  []sandbox.Path{{Name: b.work, Write: true}, {Name: exe}},
 		Limits: sandbox.Limits{Duration: time.Minute},
+	}
+	if os.Getenv(kernelLacks) != "" {
+		b.command.Without = []sandbox.Feature{sandbox.Namespaces}
 	}
 	return b
 }
@@ -161,3 +174,6 @@ func (b *bench) refusesInside(name, on string) {
 		b.t.Log(strings.TrimSpace(b.output.String()))
 	}
 }
+
+// confinedHere reports whether commands have neither namespaces nor root's.
+func confinedHere() bool { return os.Getenv(kernelLacks) != "" && os.Geteuid() != 0 }

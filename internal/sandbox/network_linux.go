@@ -3,6 +3,8 @@ package sandbox
 import (
 	"net"
 	"os"
+	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,6 +31,17 @@ func (s *session) serve(rights []byte) {
 			}
 		}
 	}
+}
+
+// direct are the names that programs inside are told to ask for without the proxy: their
+// own machine, unless the host allows a port of its own by that name.
+func (s *session) direct() []string {
+	return slices.DeleteFunc([]string{"localhost", "127.0.0.1"}, func(name string) bool {
+		return slices.ContainsFunc(slices.Concat(s.command.Hosts, s.command.PrivateHosts), func(allowed string) bool {
+			host, _, _ := strings.Cut(allowed, ":")
+			return strings.EqualFold(strings.TrimSuffix(host, "."), name)
+		})
+	})
 }
 
 // closeProxy ends every connection of the command, and what serves them.

@@ -13,7 +13,7 @@ import (
 // The error is an [*UnavailableError] where there is no sandbox at all, or what else
 // went wrong.
 func Probe(ctx context.Context) ([]Feature, error) {
-	return probe(ctx, []Feature{Proc, Landlock, Seccomp})
+	return probe(ctx, []Feature{Namespaces, Proc, Landlock, Seccomp})
 }
 
 // probe finds out what is missing, one after the other, until what is left works or

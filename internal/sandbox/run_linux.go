@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -33,7 +34,7 @@ func Run(ctx context.Context, command *Command) (*Result, error) {
 }
 
 // run is Run without the features that are known to be missing.
-func run(ctx context.Context, command *Command, missing []Feature) (*Result, error) {
+func run(ctx context.Context, command *Command, missing []Feature) (result *Result, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -42,6 +43,14 @@ func run(ctx context.Context, command *Command, missing []Feature) (*Result, err
 	ctx, cancel := context.WithTimeoutCause(ctx, limits.Duration, errTooLong)
 	defer cancel()
 
+	wall := wallWithout(missing)
+	if wall == confined {
+		var leave func() error
+		if command, leave, err = confinedCommand(command, missing); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, leave()) }()
+	}
 	paths, err := openPaths(command)
 	if err != nil {
 		return nil, err
@@ -51,8 +60,8 @@ func run(ctx context.Context, command *Command, missing []Feature) (*Result, err
 	if err := paths.prepare(ctx, user); err != nil {
 		return nil, err
 	}
-	s := &session{command: command, limits: limits, paths: paths, user: user, missing: missing, ended: make(chan struct{})}
-	result, err := s.run(ctx)
+	s := &session{command: command, limits: limits, paths: paths, user: user, wall: wall, missing: slices.Clone(missing), ended: make(chan struct{})}
+	result, err = s.run(ctx)
 	if result != nil {
 		result.Duration = time.Since(begin)
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -24,6 +25,7 @@ type session struct {
 	limits  Limits
 	paths   *paths
 	user    identity
+	wall    wall
 
 	process *os.Process
 	control *net.UnixConn
@@ -31,6 +33,8 @@ type session struct {
 	proxy   *egress.Proxy // nil without hosts to reach
 	missing []Feature
 
+	killing sync.Mutex
+	late    *time.Timer // ends a helper that was asked to end and did not
 	// limit is the name of the limit that ended the command.
 	limit atomic.Pointer[string]
 	ended chan struct{} // closed when the helper has ended
@@ -59,6 +63,10 @@ func (s *session) run(ctx context.Context) (result *Result, err error) {
 	}
 
 	disk := s.paths.usage(ctx, s.limits.Disk)
+	masks, err := s.masks(ctx)
+	if err != nil {
+		return nil, err
+	}
 	config, err := s.startHelper(streams)
 	if err != nil {
 		return nil, err
@@ -69,17 +77,32 @@ func (s *session) run(ctx context.Context) (result *Result, err error) {
 	s.tasks.Go(func() { s.watch(ctx, disk) })
 	streams.copy()
 
-	released := s.release(config)
+	released := s.release(config, masks)
 	state, waited := s.process.Wait()
 	close(s.ended)
+	s.inTime()
 	s.closeProxy()
 	outcome := <-reports // the socket's other end is closed with the helper
 	s.tasks.Wait()
 	copied := streams.wait()
+	if s.limit.Load() == nil && ctx.Err() == nil && disk.exceeds(ctx) {
+		// The command ended before anybody saw it.
+		limit := LimitDisk
+		s.limit.Store(&limit)
+	}
 	if err := errors.Join(released, waited); err != nil && outcome.exit == nil && outcome.failure == nil && s.limit.Load() == nil && ctx.Err() == nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
 	return s.result(ctx, outcome, state, copied)
+}
+
+// masks are the names that are covered. Without mounts nothing is; there the command
+// has no socket that it could connect.
+func (s *session) masks(ctx context.Context) ([]string, error) {
+	if s.wall == confined {
+		return nil, nil
+	}
+	return s.paths.answering(ctx)
 }
 
 // kill ends the helper, and with it every process of the sandbox, for a limit or, with
@@ -88,7 +111,29 @@ func (s *session) kill(limit string) {
 	if limit != "" {
 		s.limit.CompareAndSwap(nil, &limit)
 	}
-	_ = s.process.Kill()
+	s.killing.Lock()
+	defer s.killing.Unlock()
+	if s.wall != confined {
+		_ = s.process.Kill()
+		return
+	}
+	// No namespace ends the command with the helper: the helper must do it.
+	_ = s.control.CloseWrite()
+	if s.late == nil {
+		s.late = time.AfterFunc(killLate, func() { _ = s.process.Kill() })
+	}
+}
+
+// killLate is after how long a helper that does not end its command is ended itself.
+const killLate = 10 * time.Second
+
+// inTime stops what waits for a helper that is late.
+func (s *session) inTime() {
+	s.killing.Lock()
+	defer s.killing.Unlock()
+	if s.late != nil {
+		s.late.Stop()
+	}
 }
 
 // startHelper starts the host's own executable again, in namespaces of its own.
@@ -134,8 +179,15 @@ func (s *session) startHelper(streams *streams) (config *os.File, err error) {
 }
 
 func (s *session) attributes() *syscall.SysProcAttr {
+	const namespaces = unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
+	switch s.wall {
+	case confined:
+		return &syscall.SysProcAttr{Setsid: true}
+	case rootsNamespaces:
+		return &syscall.SysProcAttr{Setsid: true, Cloneflags: namespaces}
+	}
 	return &syscall.SysProcAttr{
-		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS,
+		Cloneflags:  namespaces | unix.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: helper.UID, HostID: s.user.uid, Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: helper.GID, HostID: s.user.gid, Size: 1}},
 		// Root leaves its groups inside, for which it needs the call.
@@ -148,12 +200,12 @@ func (s *session) attributes() *syscall.SysProcAttr {
 }
 
 // release puts the helper in its cgroups, writes its configuration and lets it go.
-func (s *session) release(file *os.File) error {
+func (s *session) release(file *os.File, masks []string) error {
 	defer file.Close()
 	err := s.groups.add(s.process.Pid)
 	if err == nil {
 		var data []byte
-		if data, err = json.Marshal(s.configuration()); err == nil {
+		if data, err = json.Marshal(s.configuration(masks)); err == nil {
 			if _, err = file.WriteAt(data, 0); err == nil {
 				_, err = s.control.Write([]byte{1})
 			}
@@ -166,10 +218,11 @@ func (s *session) release(file *os.File) error {
 	return nil
 }
 
-func (s *session) configuration() *helper.Config {
+func (s *session) configuration(masks []string) *helper.Config {
 	c := s.command
 	config := &helper.Config{
-		Argv: c.Argv, Dir: c.Dir, Env: c.Env, Listen: s.proxy != nil,
+		Argv: c.Argv, Dir: c.Dir, Env: c.Env, Listen: s.proxy != nil, Direct: s.direct(), Masks: masks,
+		User: helper.UID, Group: helper.GID, Become: s.wall != ownNamespaces && rootHere(), Confined: s.wall == confined,
 		TmpSize: s.limits.Memory / 2, ShmSize: s.limits.Memory / 4,
 		FileSize: s.limits.FileSize, OpenFiles: s.limits.OpenFiles, Disk: s.limits.Disk,
 		NoProc:     s.without(Proc),
@@ -184,6 +237,13 @@ func (s *session) configuration() *helper.Config {
 	}
 	if slices.Contains(s.missing, ProcessCgroup) {
 		config.WatchProcesses, config.Processes = s.limits.Processes, s.limits.Processes+helperThreads
+	}
+	if s.wall != ownNamespaces {
+		config.User, config.Group = s.user.uid, s.user.gid
+		if config.Processes > 0 {
+			config.Processes += tasksOf(s.user.uid) // the kernel counts them too
+		}
+		config.NoSharedMemory = true
 	}
 	s.paths.describe(config)
 	return config
@@ -238,7 +298,8 @@ func (s *session) result(ctx context.Context, told outcome, state *os.ProcessSta
 		return nil, fmt.Errorf("sandbox: the helper ended without a report (%v)", state)
 	}
 	result := &Result{Limit: limit, Missing: s.missing, ExitCode: 128 + int(syscall.SIGKILL), Signal: syscall.SIGKILL.String()}
-	if told.exit != nil {
+	// A command that a limit ended has not succeeded, whatever it managed to say last.
+	if told.exit != nil && (limit == "" || told.exit.Code != 0) {
 		result.ExitCode, result.Signal = told.exit.Code, ""
 		if told.exit.Signal != 0 {
 			result.Signal = syscall.Signal(told.exit.Signal).String()

@@ -4,20 +4,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
 // build makes the sandbox around this process and returns the command's environment.
 func build(config *Config) (env []string, err error) {
-	if err := becomeUser(); err != nil {
-		return nil, err
-	}
-	// The host's session keyring is readable until a new one is joined. A kernel
-	// without keyrings has nothing to read.
-	if _, err := unix.KeyctlJoinSessionKeyring("treadle"); err != nil && err != unix.ENOSYS {
-		return nil, fmt.Errorf("joining a fresh session keyring: %w", err)
+	if !config.Become {
+		if err := becomeUser(UID, GID); err != nil {
+			return nil, err
+		}
 	}
 	if err := unix.Sethostname([]byte(hostname)); err != nil {
 		return nil, lacking(FeatureNamespaces, "naming the sandbox: %w", err)
@@ -27,7 +23,7 @@ func build(config *Config) (env []string, err error) {
 	}
 	env = config.Env
 	if config.Listen {
-		if env, err = listen(env); err != nil {
+		if env, err = listen(env, config.Direct); err != nil {
 			return nil, err
 		}
 	}
@@ -42,24 +38,6 @@ func build(config *Config) (env []string, err error) {
 		return nil, err
 	}
 	return env, nil
-}
-
-// becomeUser leaves the host's root where the host runs as root: its id has no name
-// in here, and must have no rights.
-func becomeUser() error {
-	if syscall.Getuid() == UID && syscall.Getgid() == GID {
-		return nil
-	}
-	if err := syscall.Setgroups(nil); err != nil {
-		return fmt.Errorf("leaving the host's groups: %w", err)
-	}
-	if err := syscall.Setresgid(GID, GID, GID); err != nil {
-		return fmt.Errorf("taking an unprivileged group: %w", err)
-	}
-	if err := syscall.Setresuid(UID, UID, UID); err != nil {
-		return fmt.Errorf("taking an unprivileged user: %w", err)
-	}
-	return nil
 }
 
 func loopback() error {
@@ -78,7 +56,7 @@ func loopback() error {
 
 // listen opens a port of the sandbox's own network, hands it to the host, which
 // answers there from outside, and names it in the environment.
-func listen(env []string) ([]string, error) {
+func listen(env, direct []string) ([]string, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("opening a port for the proxy: %w", err)
@@ -105,6 +83,10 @@ func listen(env []string) ([]string, error) {
 		}
 		return false
 	})
-	return append(env, "HTTP_PROXY="+url, "HTTPS_PROXY="+url, "ALL_PROXY="+url,
-		"http_proxy="+url, "https_proxy="+url, "all_proxy="+url, "NO_PROXY=localhost,127.0.0.1", "no_proxy=localhost,127.0.0.1"), nil
+	env = append(env, "HTTP_PROXY="+url, "HTTPS_PROXY="+url, "ALL_PROXY="+url, "http_proxy="+url, "https_proxy="+url, "all_proxy="+url)
+	if len(direct) > 0 {
+		names := strings.Join(direct, ",")
+		env = append(env, "NO_PROXY="+names, "no_proxy="+names)
+	}
+	return env, nil
 }

@@ -23,7 +23,7 @@ const (
 	FirstMountFD = 5
 )
 
-// The ids of a command inside. No user and no group inside has id 0.
+// The ids of a command inside a user namespace, in which no user and no group has id 0.
 const (
 	UID = 1000
 	GID = 1000
@@ -45,6 +45,11 @@ type Config struct {
 	// Listen asks for a TCP listener inside, which is sent to the host, and whose
 	// address the environment then names as the proxy.
 	Listen bool `json:"listen,omitempty"`
+	// Direct are the names that are not asked for through the proxy.
+	Direct []string `json:"direct,omitempty"`
+	// Masks are names inside binds of what answers whoever opens it (sockets, named
+	// pipes), and is covered.
+	Masks []string `json:"masks,omitempty"`
 
 	TmpSize int64 `json:"tmp_size,omitempty"` // bytes of /tmp
 	ShmSize int64 `json:"shm_size,omitempty"` // bytes of /dev/shm
@@ -58,6 +63,15 @@ type Config struct {
 	WatchProcesses int   `json:"watch_processes,omitempty"`
 	// Disk is how much files without a name may hold.
 	Disk int64 `json:"disk,omitempty"`
+
+	// User and Group are the ids of the command inside. Become says that they are not
+	// those of the helper, which has no user namespace: the command's thread takes them.
+	User   int  `json:"user,omitempty"`
+	Group  int  `json:"group,omitempty"`
+	Become bool `json:"become,omitempty"`
+	// Confined says that there are no namespaces at all: Landlock, the filter and limits
+	// are what stands between the command and the host.
+	Confined bool `json:"confined,omitempty"`
 
 	NoProc     bool `json:"no_proc,omitempty"`
 	NoLandlock bool `json:"no_landlock,omitempty"`

@@ -13,6 +13,11 @@ import (
 // threads of the helper keep theirs: they watch and reap, and are out of the command's
 // reach, being of another Landlock domain and not dumpable.
 func confine(config *Config) error {
+	// The host's session keyring is readable until a new one is joined, which each thread
+	// does for itself. A kernel without keyrings has nothing to read.
+	if _, err := unix.KeyctlJoinSessionKeyring("treadle"); err != nil && !errors.Is(err, unix.ENOSYS) {
+		return fmt.Errorf("joining a fresh session keyring: %w", err)
+	}
 	if err := limit(config); err != nil {
 		return err
 	}
@@ -23,7 +28,7 @@ func confine(config *Config) error {
 			return err
 		}
 	}
-	if err := dropCapabilities(); err != nil {
+	if err := dropCapabilities(config); err != nil {
 		return err
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -84,11 +89,16 @@ func boundMemory(pid int, config *Config) error {
 	return nil
 }
 
-func dropCapabilities() error {
+// dropCapabilities empties every set, and makes the thread the command's user where no
+// namespace has done that.
+func dropCapabilities(config *Config) error {
 	for capability := range uintptr(64) {
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
 		if errors.Is(err, unix.EINVAL) {
 			break // past the last one that the kernel knows
+		}
+		if errors.Is(err, unix.EPERM) && config.Confined {
+			break // a normal user, who has none to give up
 		}
 		if err != nil {
 			return fmt.Errorf("dropping capability %d: %w", capability, err)
@@ -97,10 +107,32 @@ func dropCapabilities() error {
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return fmt.Errorf("dropping ambient capabilities: %w", err)
 	}
+	if err := becomeUser(config.User, config.Group); err != nil {
+		return err
+	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
 	if err := unix.Capset(&header, &none[0]); err != nil {
 		return fmt.Errorf("dropping capabilities: %w", err)
+	}
+	return nil
+}
+
+// becomeUser makes the calling thread, and no other, which would take longer than all the
+// rest, the command's user. Where the host runs as root, its id has no name in a user
+// namespace, and must have no rights.
+func becomeUser(user, group int) error {
+	if unix.Getuid() == user && unix.Getgid() == group {
+		return nil
+	}
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, 0, 0, 0); errno != 0 {
+		return fmt.Errorf("leaving the host's groups: %w", errno)
+	}
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESGID, uintptr(group), uintptr(group), uintptr(group)); errno != 0 {
+		return fmt.Errorf("taking an unprivileged group: %w", errno)
+	}
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, uintptr(user), uintptr(user), uintptr(user)); errno != 0 {
+		return fmt.Errorf("taking an unprivileged user: %w", errno)
 	}
 	return nil
 }
@@ -111,6 +143,9 @@ func landlock(config *Config) (ruleset int, err error) {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return -1, lacking(FeatureLandlock, "landlock: %w", errno)
+	}
+	if config.Confined && version < confinedLandlock {
+		return -1, lacking(FeatureLandlock, "landlock of version %d, where without namespaces %d is needed: %w", version, confinedLandlock, unix.ENOSYS)
 	}
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: handled(int(version))}
 	if version >= 6 {
@@ -123,6 +158,9 @@ func landlock(config *Config) (ruleset int, err error) {
 	ruleset = int(fd)
 	const read = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR | unix.LANDLOCK_ACCESS_FS_EXECUTE
 	all := attr.Handled_access_fs &^ (unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV)
+	if config.Confined {
+		return ruleset, allowConfined(ruleset, config, all, read)
+	}
 	// Everything that is mounted may be read. Rules of Landlock only add, so a folder
 	// that is read only within one that is not is the mounts' to guard.
 	rules := map[string]uint64{"/": read, "/tmp": all, "/dev/shm": all}
@@ -167,6 +205,10 @@ func allow(ruleset int, name string, access uint64) error {
 		return err
 	}
 	defer unix.Close(fd)
+	return allowOpened(ruleset, fd, access)
+}
+
+func allowOpened(ruleset, fd int, access uint64) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
 		return err

@@ -32,11 +32,16 @@ func devices() []string {
 	return []string{"/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"}
 }
 
-// masked are files of /proc that tell about the host and not about the command.
+// masked are files and folders of /proc that tell about the host and not about the
+// command. What programs ask how large the machine is (cpuinfo, meminfo, stat, vmstat,
+// loadavg, uptime) stays.
 func masked() []string {
 	return []string{
-		"/proc/kallsyms", "/proc/kcore", "/proc/key-users", "/proc/keys", "/proc/kmsg", "/proc/modules",
-		"/proc/sched_debug", "/proc/sysrq-trigger", "/proc/timer_list", "/proc/vmallocinfo", "/proc/config.gz",
+		"/proc/acpi", "/proc/asound", "/proc/buddyinfo", "/proc/bus", "/proc/cmdline", "/proc/config.gz", "/proc/devices", "/proc/diskstats",
+		"/proc/dma", "/proc/driver", "/proc/interrupts", "/proc/iomem", "/proc/ioports", "/proc/irq", "/proc/kallsyms", "/proc/kcore", "/proc/key-users",
+		"/proc/keys", "/proc/kmsg", "/proc/kpagecgroup", "/proc/kpagecount", "/proc/kpageflags", "/proc/latency_stats", "/proc/locks", "/proc/mdstat", "/proc/misc",
+		"/proc/modules", "/proc/mtrr", "/proc/pagetypeinfo", "/proc/partitions", "/proc/sched_debug", "/proc/schedstat", "/proc/scsi", "/proc/slabinfo",
+		"/proc/softirqs", "/proc/swaps", "/proc/sysrq-trigger", "/proc/timer_list", "/proc/timer_stats", "/proc/tty", "/proc/vmallocinfo", "/proc/zoneinfo",
 	}
 }
 
@@ -47,6 +52,8 @@ type place struct {
 	mount  int    // 0 is none
 	link   string // of a symbolic link
 	text   string // of a small file that the sandbox makes up
+	// private is a folder that the command may write and that ends with it.
+	private bool
 }
 
 // root collects the places of the new root; of two at one name the later counts.
@@ -93,6 +100,10 @@ func (r *root) system() error {
 	return nil
 }
 
+// copied is the size up to which a file of the system is copied, which takes less than a
+// mount.
+const copied = 16 << 10
+
 // systemBind shows a part of the system where the host has it. A link stays a link.
 func (r *root) systemBind(name string, device bool) error {
 	var stat unix.Stat_t
@@ -111,6 +122,12 @@ func (r *root) systemBind(name string, device bool) error {
 		if !device {
 			return nil
 		}
+	}
+	if stat.Mode&unix.S_IFMT == unix.S_IFREG && stat.Size <= copied {
+		if text, err := os.ReadFile(name); err == nil {
+			r.put(place{name: name, text: string(text)})
+		}
+		return nil // what the user may not read is not shown
 	}
 	mount, err := detachNamed(name, false, device)
 	if errors.Is(err, unix.EACCES) {
@@ -131,7 +148,7 @@ func (r *root) own(config *Config) error {
 		if err != nil {
 			return lacking(FeatureNamespaces, "making %s: %w", name, err)
 		}
-		r.put(place{name: name, folder: true, mount: mount})
+		r.put(place{name: name, folder: true, mount: mount, private: true})
 	}
 	proc := place{name: "/proc", folder: true}
 	if !config.NoProc {
@@ -152,8 +169,8 @@ func (r *root) own(config *Config) error {
 		r.put(place{name: name, link: target})
 	}
 	for name, text := range map[string]string{
-		"/etc/passwd":        fmt.Sprintf("treadle:x:%d:%d:the command:/tmp:/bin/sh\nnobody:x:65534:65534:the host:/nonexistent:/bin/false\n", UID, GID),
-		"/etc/group":         fmt.Sprintf("treadle:x:%d:\nnogroup:x:65534:\n", GID),
+		"/etc/passwd":        fmt.Sprintf("treadle:x:%d:%d:the command:/tmp:/bin/sh\nnobody:x:65534:65534:the host:/nonexistent:/bin/false\n", config.User, config.Group),
+		"/etc/group":         fmt.Sprintf("treadle:x:%d:\nnogroup:x:65534:\n", config.Group),
 		"/etc/hosts":         "127.0.0.1 localhost sandbox\n::1 localhost\n",
 		"/etc/hostname":      hostname + "\n",
 		"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n",
@@ -170,18 +187,11 @@ const hostname = "sandbox"
 func (r *root) bind(bind Bind, at string) error {
 	mount := bind.Mount
 	if mount == 0 {
-		fd, err := Open(bind.Name)
+		fd, err := openBind(bind)
 		if err != nil {
-			return fmt.Errorf("opening %s: %w", bind.Name, err)
+			return err
 		}
 		defer unix.Close(fd)
-		var stat unix.Stat_t
-		if err := unix.Fstat(fd, &stat); err != nil {
-			return fmt.Errorf("looking at %s: %w", bind.Name, err)
-		}
-		if stat.Dev != bind.Device || stat.Ino != bind.Inode {
-			return fmt.Errorf("%s was replaced while the sandbox was built", bind.Name)
-		}
 		if mount, err = Detach(fd, bind.Write, false); err != nil {
 			return lacking(FeatureNamespaces, "binding %s: %w", bind.Name, err)
 		}
@@ -208,14 +218,17 @@ func (r *root) assemble(config *Config) error {
 		if err := r.install(base, p); err != nil {
 			return fmt.Errorf("placing %s: %w", p.name, err)
 		}
+		if p.private {
+			if err := r.seal(base, p.name); err != nil {
+				return fmt.Errorf("placing paths in %s: %w", p.name, err)
+			}
+		}
 	}
 	if err := r.pin(base); err != nil {
 		return err
 	}
-	if !config.NoProc {
-		if err := r.mask(base); err != nil {
-			return err
-		}
+	if err := mask(base, config); err != nil {
+		return err
 	}
 	return enter(base)
 }
@@ -282,11 +295,16 @@ func point(base int, p place) (int, error) {
 
 // folder opens a folder of the new root, and makes what is missing of it.
 func folder(base int, name string) (int, error) {
+	if name = strings.Trim(name, "/"); name != "" {
+		if at, err := unix.Openat2(base, name, inside(unix.O_PATH|unix.O_DIRECTORY)); err == nil {
+			return at, nil
+		}
+	}
 	at, err := unix.FcntlInt(uintptr(base), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
 	}
-	for part := range strings.SplitSeq(strings.Trim(name, "/"), "/") {
+	for part := range strings.SplitSeq(name, "/") {
 		if part == "" {
 			continue
 		}
@@ -307,91 +325,6 @@ func folder(base int, name string) (int, error) {
 
 func inside(flags uint64) *unix.OpenHow {
 	return &unix.OpenHow{Flags: flags | unix.O_CLOEXEC | unix.O_NOFOLLOW, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
-}
-
-// pin makes a mount of every folder between a writable bind and what is mounted below
-// it. Without that the command could rename such a folder away, and make another, of
-// its own, where the host expects the protected one; a mount cannot be renamed.
-func (r *root) pin(base int) error {
-	for _, name := range between(r.binds) {
-		at, err := folder(base, name)
-		if err != nil {
-			return fmt.Errorf("pinning %s: %w", name, err)
-		}
-		mount, err := unix.OpenTree(at, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
-		if err == nil {
-			err = attach(mount, at)
-			_ = unix.Close(mount)
-		}
-		_ = unix.Close(at)
-		if err != nil {
-			return fmt.Errorf("pinning %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-// between lists the folders that lie in a writable bind and have another bind in them,
-// outermost first.
-func between(binds []Bind) []string {
-	bound := map[string]bool{}
-	for _, b := range binds {
-		bound[b.Name] = true
-	}
-	var names []string
-	for _, outer := range binds {
-		if !outer.Write {
-			continue
-		}
-		for _, inner := range binds {
-			rest, ok := strings.CutPrefix(inner.Name, outer.Name+"/")
-			for ok {
-				slash := strings.LastIndex(rest, "/")
-				if slash < 0 {
-					break
-				}
-				rest = rest[:slash]
-				if name := outer.Name + "/" + rest; !bound[name] {
-					bound[name] = true
-					names = append(names, name)
-				}
-			}
-		}
-	}
-	slices.SortFunc(names, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
-	return names
-}
-
-// mask hides what a fresh /proc tells about the host, and makes it read only.
-func (r *root) mask(base int) error {
-	null, err := unix.Openat2(base, "dev/null", inside(unix.O_PATH))
-	if err != nil {
-		return fmt.Errorf("masking parts of /proc: %w", err)
-	}
-	defer unix.Close(null)
-	for _, name := range masked() {
-		at, err := unix.Openat2(base, name[1:], inside(unix.O_PATH))
-		if errors.Is(err, unix.ENOENT) {
-			continue
-		}
-		if err == nil {
-			var mount int
-			if mount, err = unix.OpenTree(null, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH); err == nil {
-				err = attach(mount, at)
-				_ = unix.Close(mount)
-			}
-			_ = unix.Close(at)
-		}
-		if err != nil {
-			return fmt.Errorf("masking %s: %w", name, err)
-		}
-	}
-	proc, err := unix.Openat2(base, "proc", inside(unix.O_PATH|unix.O_DIRECTORY))
-	if err != nil {
-		return fmt.Errorf("opening /proc: %w", err)
-	}
-	defer unix.Close(proc)
-	return unix.MountSetattr(proc, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 }
 
 // enter makes the new root the root, read only, and lets go of the old one.

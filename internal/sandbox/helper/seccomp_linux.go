@@ -38,92 +38,35 @@ func unknown() []uint32 {
 	}
 }
 
-const (
-	returnAllow   = unix.SECCOMP_RET_ALLOW
-	returnRefused = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-	returnUnknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
-	returnFamily  = unix.SECCOMP_RET_ERRNO | uint32(unix.EAFNOSUPPORT)
-
-	// Where struct seccomp_data has what: the number, the architecture, and the lower
-	// halves of the arguments.
-	offsetNumber       = 0
-	offsetArchitecture = 4
-	offsetArgument0    = 16
-	offsetArgument1    = 24
-	offsetArgument2    = 32
-
-	// namespaceFlags are those of clone that make a namespace.
-	namespaceFlags = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
-
-	// foreignCalls is the bit of the numbers of another set of calls (x32).
-	foreignCalls = 0x40000000
-)
-
-func load(offset uint32) unix.SockFilter {
-	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
+// refusedOutside are further ones for a command that shares the host's namespaces,
+// where Landlock stands between it and the host's files: what Landlock does not know of
+// (modes, owners, times and attributes by name, watches) and what reaches other processes
+// of the same user, or what they share.
+func refusedOutside() []uint32 {
+	return append([]uint32{
+		unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWNAT, unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR,
+		unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT, unix.SYS_INOTIFY_ADD_WATCH, unix.SYS_SHMGET, unix.SYS_SEMGET, unix.SYS_MSGGET, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+		unix.SYS_FCHMOD, unix.SYS_FCHOWN, unix.SYS_FSETXATTR, unix.SYS_FREMOVEXATTR, // a descriptor that may only read is enough for them
+	}, refusedOutsideHere()...)
 }
 
-func answer(with uint32) unix.SockFilter {
-	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: with}
-}
-
-// when goes on with the next instruction where the test holds, else skips some.
-func when(test uint16, value uint32, skip uint8) unix.SockFilter {
-	return unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, K: value, Jf: skip}
-}
-
-// program is the filter. Everything that it does not name is allowed.
-func program(noSharedMemory bool) []unix.SockFilter {
-	p := []unix.SockFilter{
-		load(offsetArchitecture),
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: architecture, Jt: 1},
-		answer(unix.SECCOMP_RET_KILL_PROCESS),
-		load(offsetNumber),
-		when(unix.BPF_JGE, foreignCalls, 1), answer(returnUnknown),
+// ofItself are calls that take a process, of which a command that shares the host's may
+// only name itself.
+func ofItself() []struct{ number, argument uint32 } {
+	return []struct{ number, argument uint32 }{
+		{unix.SYS_PRLIMIT64, 0},
+		{unix.SYS_SCHED_SETSCHEDULER, 0},
+		{unix.SYS_SCHED_SETPARAM, 0},
+		{unix.SYS_SCHED_SETATTR, 0},
+		{unix.SYS_SCHED_SETAFFINITY, 0},
+		{unix.SYS_SETPRIORITY, 1},
+		{unix.SYS_IOPRIO_SET, 1},
 	}
-	for _, number := range refused() {
-		p = append(p, when(unix.BPF_JEQ, number, 1), answer(returnRefused))
-	}
-	unknown := unknown()
-	if noSharedMemory {
-		unknown = append(unknown, unix.SYS_SHMGET)
-	}
-	for _, number := range unknown {
-		p = append(p, when(unix.BPF_JEQ, number, 1), answer(returnUnknown))
-	}
-	p = append(p,
-		when(unix.BPF_JEQ, unix.SYS_CLONE, 4),
-		load(offsetArgument0),
-		when(unix.BPF_JSET, namespaceFlags, 1), answer(returnRefused), answer(returnAllow),
-
-		// Typing into a terminal, as if its user did.
-		when(unix.BPF_JEQ, unix.SYS_IOCTL, 6),
-		load(offsetArgument1),
-		when(unix.BPF_JEQ, unix.TIOCSTI, 1), answer(returnRefused),
-		when(unix.BPF_JEQ, unix.TIOCLINUX, 1), answer(returnRefused),
-		answer(returnAllow),
-
-		// Sockets of the families that namespaces do not part, such as a virtual
-		// machine's own (AF_VSOCK), or that open deep parts of the kernel. Of netlink,
-		// libraries need the one that lists addresses.
-		when(unix.BPF_JEQ, unix.SYS_SOCKET, 12),
-		load(offsetArgument0),
-		when(unix.BPF_JEQ, unix.AF_UNIX, 1), answer(returnAllow),
-		when(unix.BPF_JEQ, unix.AF_INET, 1), answer(returnAllow),
-		when(unix.BPF_JEQ, unix.AF_INET6, 1), answer(returnAllow),
-		when(unix.BPF_JEQ, unix.AF_NETLINK, 3),
-		load(offsetArgument2),
-		when(unix.BPF_JEQ, unix.NETLINK_ROUTE, 1), answer(returnAllow),
-		answer(returnFamily),
-
-		answer(returnAllow),
-	)
-	return p
 }
 
 // filterSyscalls puts the filter on the calling thread and on what it starts.
 func filterSyscalls(config *Config) error {
-	instructions := program(config.NoSharedMemory)
+	instructions := program(config)
 	filter := unix.SockFprog{Len: uint16(len(instructions)), Filter: &instructions[0]}
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&filter))) //nolint:gosec // what the kernel reads or wrote there stands above
 	if errno != 0 {

@@ -33,9 +33,15 @@ func supervise(config *Config, streams [3]uintptr) int {
 	for _, fd := range streams {
 		_ = unix.Close(int(fd))
 	}
+	if err := boundMemory(result.pid, config); err != nil {
+		return fail(err)
+	}
 	exit := await(config, result.pid)
+	if config.Confined {
+		endTree()
+	}
 	if exit == nil {
-		return 3 // the host is gone
+		return 3 // the host is gone, or has ended the command
 	}
 	report(&Report{Exit: exit})
 	return 0
@@ -50,13 +56,22 @@ type startResult struct {
 // launch confines the calling thread and starts the command from it. A command that
 // cannot be started is one that failed, with the exit codes that shells use.
 func launch(config *Config, streams [3]uintptr) (pid int, exit *Exit, err error) {
+	if !config.Confined {
+		// The names of the host's cgroups are nobody's business inside. Kernels without
+		// such namespaces have no other way.
+		_ = unix.Unshare(unix.CLONE_NEWCGROUP)
+	}
 	if err := confine(config); err != nil {
 		return 0, nil, err
 	}
 	name, err := find(config)
+	attributes := &syscall.SysProcAttr{Setsid: true}
+	if config.Confined {
+		attributes.Pdeathsig = syscall.SIGKILL // no namespace ends it with the helper
+	}
 	if err == nil {
 		pid, err = syscall.ForkExec(name, config.Argv, &syscall.ProcAttr{
-			Dir: config.Dir, Env: config.Env, Files: streams[:], Sys: &syscall.SysProcAttr{Setsid: true},
+			Dir: config.Dir, Env: config.Env, Files: streams[:], Sys: attributes,
 		})
 	}
 	if err != nil {
@@ -67,7 +82,7 @@ func launch(config *Config, streams [3]uintptr) (pid int, exit *Exit, err error)
 		_, _ = unix.Write(int(streams[2]), fmt.Appendf(nil, "%s: %v\n", config.Argv[0], err))
 		return 0, &Exit{Code: code}, nil
 	}
-	return pid, nil, boundMemory(pid, config)
+	return pid, nil, nil
 }
 
 // find looks the command up in the PATH of its own environment.

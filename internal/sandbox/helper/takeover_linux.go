@@ -37,11 +37,14 @@ func run() int {
 	if err != nil {
 		return fail(err)
 	}
-	env, err := build(config)
+	if config.Confined {
+		err = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	} else {
+		config.Env, err = build(config)
+	}
 	if err != nil {
 		return fail(err)
 	}
-	config.Env = env
 	return supervise(config, streams)
 }
 

@@ -16,16 +16,25 @@ const (
 )
 
 // watcher counts what no cgroup counts, and what is on the disk without a name. It
-// reads the fresh /proc, which shows the sandbox's processes and no others.
+// reads the fresh /proc, which shows the sandbox's processes and no others, or where
+// there is none of its own the processes that descend from this one.
 type watcher struct {
 	config *Config
 	every  int // milliseconds
-	tmpfs  map[uint64]bool
+	// private are the file systems that are memory, and their devices.
+	private []string
+	tmpfs   map[uint64]bool
+	disk    int64 // what the file systems of the writable paths held at the start
 }
 
 func newWatcher(config *Config) *watcher {
 	w := &watcher{config: config, every: 50, tmpfs: map[uint64]bool{}}
-	for _, name := range []string{"/tmp", "/dev/shm"} {
+	w.disk = w.statfs()
+	if config.Confined {
+		return w
+	}
+	w.private = []string{"/tmp", "/dev/shm"}
+	for _, name := range w.private {
 		var stat unix.Stat_t
 		if unix.Stat(name, &stat) == nil {
 			w.tmpfs[stat.Dev] = true
@@ -40,20 +49,36 @@ func (w *watcher) over() string {
 	switch {
 	case w.config.WatchProcesses > 0 && w.threads(processes) > w.config.WatchProcesses:
 		return limitProcesses
-	case w.config.WatchMemory > 0 && w.memory(processes, "status", "RssAnon:", "RssShmem:") > w.config.WatchMemory &&
+	case w.config.WatchMemory > 0 && w.memory(processes, false) > w.config.WatchMemory &&
 		// Pages that processes share were counted for each of them; this takes longer.
-		w.memory(processes, "smaps_rollup", "Pss:") > w.config.WatchMemory:
+		w.memory(processes, true) > w.config.WatchMemory:
 		return limitMemory
-	case w.config.Disk > 0 && w.nameless(processes) > w.config.Disk:
+	case w.config.Disk > 0 && w.nameless(processes):
 		return limitDisk
 	}
 	return ""
 }
 
-// processes are the numbers of all but the helper.
-func (w *watcher) processes() (numbers []string) {
-	names := entries("/proc")
-	for _, name := range names {
+// processes are the folders of all but the helper. Each is that of a thread that lives:
+// the first one of a process may have ended, and then shows neither memory nor files.
+func (w *watcher) processes() (folders []string) {
+	for _, number := range w.numbers() {
+		threads := entries("/proc/" + number + "/task")
+		if len(threads) > 0 {
+			folders = append(folders, "/proc/"+number+"/task/"+threads[len(threads)-1])
+		}
+	}
+	return folders
+}
+
+func (w *watcher) numbers() (numbers []string) {
+	if w.config.Confined {
+		for _, pid := range descendants() {
+			numbers = append(numbers, strconv.Itoa(pid))
+		}
+		return numbers
+	}
+	for _, name := range entries("/proc") {
 		if _, err := strconv.Atoi(name); err == nil && name != "1" {
 			numbers = append(numbers, name)
 		}
@@ -74,51 +99,49 @@ func entries(folder string) []string {
 // threads counts those that run, also where a process has ended and was not waited for.
 func (w *watcher) threads(processes []string) (n int) {
 	for _, process := range processes {
-		n += max(1, len(entries("/proc/"+process+"/task")))
+		n += max(1, len(entries(process+"/..")))
 	}
 	return n
 }
 
-// memory sums some lines of a file of every process, in bytes, and what lies in the
-// file systems that are memory.
-func (w *watcher) memory(processes []string, file string, lines ...string) (sum int64) {
+// memory sums what every process holds, in bytes, what lies in the file systems that are
+// memory, and what waits in sockets. Exactly is with shared pages counted once.
+func (w *watcher) memory(processes []string, exactly bool) (sum int64) {
 	for _, process := range processes {
-		data, _ := os.ReadFile("/proc/" + process + "/" + file)
-		for line := range bytes.Lines(data) {
-			fields := bytes.Fields(line)
-			for _, wanted := range lines {
-				if len(fields) >= 2 && string(fields[0]) == wanted {
-					kilobytes, _ := strconv.ParseInt(string(fields[1]), 10, 64)
-					sum += kilobytes << 10
-				}
-			}
+		if exactly {
+			sum += lines(process+"/smaps_rollup", "Pss:") + lines(process+"/status", "VmPTE:", "HugetlbPages:")
+		} else {
+			sum += lines(process+"/status", "RssAnon:", "RssShmem:", "VmPTE:", "HugetlbPages:")
 		}
 	}
-	for _, name := range []string{"/tmp", "/dev/shm"} {
-		var stat unix.Statfs_t
-		if unix.Statfs(name, &stat) == nil {
-			sum += int64(stat.Blocks-stat.Bfree) * int64(stat.Bsize) //nolint:unconvert // its size differs between architectures
+	for _, name := range w.private {
+		sum += held(name)
+	}
+	if w.config.Confined {
+		return sum + mostOfSockets(processes)
+	}
+	return sum + socketMemory(w.config.WatchMemory-sum, exactly)
+}
+
+// lines sums some lines of a file, which are in kilobytes.
+func lines(file string, wanted ...string) (sum int64) {
+	data, _ := os.ReadFile(file)
+	for line := range bytes.Lines(data) {
+		for _, name := range wanted {
+			if fields := bytes.Fields(line); len(fields) >= 2 && string(fields[0]) == name {
+				kilobytes, _ := strconv.ParseInt(string(fields[1]), 10, 64)
+				sum += kilobytes << 10
+			}
 		}
 	}
 	return sum
 }
 
-// nameless sums the files that are open and have no name any more, which no walk of
-// folders finds.
-func (w *watcher) nameless(processes []string) (sum int64) {
-	seen := map[[2]uint64]bool{}
-	for _, process := range processes {
-		folder := "/proc/" + process + "/fd/"
-		for _, descriptor := range entries(folder) {
-			var stat unix.Stat_t
-			if unix.Stat(folder+descriptor, &stat) != nil || stat.Nlink > 0 || stat.Mode&unix.S_IFMT != unix.S_IFREG || w.tmpfs[stat.Dev] {
-				continue
-			}
-			if key := [2]uint64{stat.Dev, stat.Ino}; !seen[key] {
-				seen[key] = true
-				sum += stat.Blocks * 512
-			}
-		}
+// held is what a file system holds, in bytes.
+func held(name string) int64 {
+	var stat unix.Statfs_t
+	if unix.Statfs(name, &stat) != nil {
+		return 0
 	}
-	return sum
+	return int64(stat.Blocks-stat.Bfree) * int64(stat.Bsize) //nolint:unconvert // its size differs between architectures
 }
