@@ -172,17 +172,20 @@ func (l Layout) ModelValidationLog(step string, attempt, visit int) string {
 	return name + ".json"
 }
 
-// FeedbackDir is the folder of a run with what people were asked and told.
+// FeedbackDir is the name of a run's folder with what people were asked and told.
 const FeedbackDir = "feedback"
 
+// Feedback is the folder with what people were asked and told.
+func (l Layout) Feedback() string { return l.base + "/" + FeedbackDir }
+
 // Questions is the folder with the questions of the run.
-func (l Layout) Questions() string { return l.base + "/" + FeedbackDir + "/questions" }
+func (l Layout) Questions() string { return l.Feedback() + "/questions" }
 
 // Question is the file of one question; the name is made from its id.
 func (l Layout) Question(name string) string { return l.Questions() + "/" + name + ".jsonl" }
 
 // Notifications is the folder with the receipts of what people were told.
-func (l Layout) Notifications() string { return l.base + "/" + FeedbackDir + "/notifications" }
+func (l Layout) Notifications() string { return l.Feedback() + "/notifications" }
 
 // Notification is the file of one notification; the name is made from its key.
 func (l Layout) Notification(name string) string {

@@ -57,6 +57,7 @@ func TestLayoutBuildsThePathsThatReadersOfAWorkflowKnow(t *testing.T) {
 		{"planning/changelog/recent-edit.json", workspace.RecentEditFile},
 		{"runs/questions.jsonl", workspace.OpenQuestionsFile},
 		{"runs/questions.lock", workspace.OpenQuestionsLock},
+		{"runs/iteration-3/feedback", single.Feedback()},
 		{"runs/iteration-3/feedback/questions", single.Questions()},
 		{"runs/iteration-3/feedback/questions/a1.jsonl", single.Question("a1")},
 		{"runs/iteration-3/production/feedback/notifications", grouped.Notifications()},
