@@ -24,6 +24,13 @@ func NewLiveTools(given, listed []Tool, list func(ctx context.Context) ([]Tool, 
 	return &LiveTools{list: list, given: given, seen: ToolSpecs(listed)}
 }
 
+// ResumeLiveTools is as [NewLiveTools] for an agent that was given tools by an earlier
+// process. Each is served by the one of its name among those listed now. When tools have
+// come or gone since, that is a change.
+func ResumeLiveTools(given []ToolSpec, listed []Tool, list func(ctx context.Context) ([]Tool, error)) *LiveTools {
+	return &LiveTools{list: list, given: PinTools(given, listed), seen: seenTools(given, listed)}
+}
+
 // refresh takes over a change of the list, and returns the specs when there is one.
 func (r *run) refresh(ctx context.Context) ([]ToolSpec, error) {
 	if r.Live == nil {
@@ -44,7 +51,9 @@ func (r *run) refresh(ctx context.Context) ([]ToolSpec, error) {
 	return specs, nil
 }
 
-// refreshRecorded gives the model what it was given in a recorded call.
+// refreshRecorded gives the model what it was given in a recorded call. A server that
+// has started anew since may not have all of it: that is a change, which the next call
+// of the model takes over.
 func (r *run) refreshRecorded(ctx context.Context, specs []ToolSpec) error {
 	live := r.Tools
 	if r.Live != nil {
@@ -52,8 +61,31 @@ func (r *run) refreshRecorded(ctx context.Context, specs []ToolSpec) error {
 		if live, err = r.Live.list(ctx); err != nil {
 			return err
 		}
+		r.Live.seen = seenTools(specs, live)
 	}
 	return r.give(PinTools(specs, live))
+}
+
+// seenTools are the specs that a change of the list is to be measured by, for an agent
+// that was given tools in an earlier process: those it was given when tools have come or
+// gone since, so that it learns of it at its next model call, else those listed now. That
+// a tool of the same name is described otherwise, as by another version of the host, is no
+// change.
+func seenTools(given []ToolSpec, listed []Tool) []ToolSpec {
+	now := ToolSpecs(listed)
+	names := make(map[string]bool, len(given))
+	for i := range given {
+		names[given[i].Name] = true
+	}
+	for i := range now {
+		if !names[now[i].Name] {
+			return given
+		}
+	}
+	if len(now) != len(names) {
+		return given
+	}
+	return now
 }
 
 func (r *run) give(tools []Tool) (err error) {

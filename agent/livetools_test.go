@@ -127,3 +127,29 @@ func TestAListThatCannotBeReadOrUsedEndsTheRun(t *testing.T) {
 	twice := []agent.Tool{echo("same"), echo("same")}
 	require.ErrorContains(t, run(func(context.Context) ([]agent.Tool, error) { return slices.Clone(twice), nil }), `two tools are called "same"`)
 }
+
+func TestToolsThatCameOrWentBetweenTwoProcessesReachTheModelAtItsNextCall(t *testing.T) {
+	t.Parallel()
+	described := func(name, text string) agent.Tool {
+		return &agenttest.Tool{Name: name, Description: text, Do: func(context.Context, *agent.ToolCall) (*agent.ToolResult, error) {
+			return agent.TextResult("done"), nil
+		}}
+	}
+	given := agent.ToolSpecs([]agent.Tool{described("sew", "old"), described("knit", "old")})
+	for name, c := range map[string]struct {
+		listed []agent.Tool
+		want   []string
+	}{
+		"one came":             {[]agent.Tool{described("sew", "old"), described("knit", "old"), described("weave", "")}, []string{"sew", "knit", "weave"}},
+		"one went":             {[]agent.Tool{described("sew", "old")}, []string{"sew"}},
+		"all went":             {nil, []string{}},
+		"one is another":       {[]agent.Tool{described("sew", "old"), described("weave", "")}, []string{"sew", "weave"}},
+		"other words are none": {[]agent.Tool{described("knit", "new"), described("sew", "new")}, []string{"sew", "knit"}},
+	} {
+		o := &offer{tools: c.listed}
+		model := agenttest.New(t, agenttest.Reply("done"))
+		_, err := (&agent.Loop{LLM: model, Live: agent.ResumeLiveTools(given, o.tools, o.list)}).Run(t.Context(), asked("go"))
+		require.NoError(t, err)
+		assert.Equal(t, [][]string{c.want}, offered(model.Requests()), name)
+	}
+}

@@ -28,6 +28,9 @@ type UnknownServerError struct {
 }
 
 func (e *UnknownServerError) Error() string {
+	if sameName(e.Name, NoServers) {
+		return NoServers + " selects no server and stands alone; leave it out, or leave the others out"
+	}
 	return unknownText("server", e.Name, e.Known)
 }
 
@@ -52,7 +55,7 @@ func unknownText(what, name string, known []string) string {
 // Toolsets returns the selected ones of all, in the order of all. Names are
 // compared in lower case, with "-" and "_" taken as the same.
 func (s Selection) Toolsets(all []Toolset) ([]Toolset, error) {
-	if len(s.Servers) == 1 && s.Servers[0] == NoServers {
+	if len(s.Servers) == 1 && sameName(s.Servers[0], NoServers) {
 		return nil, nil
 	}
 	for _, name := range s.named() {

@@ -40,6 +40,7 @@ func TestServersAreSelectedByName(t *testing.T) {
 		"absent is all":               {nil, []string{"Git-Hub", "files", "mail"}},
 		"empty is all":                {[]string{}, []string{"Git-Hub", "files", "mail"}},
 		"NO_SERVERS is none":          {[]string{agent.NoServers}, []string{}},
+		"and so in any case":          {[]string{"no-servers"}, []string{}},
 		"in the host's order":         {[]string{"mail", "files"}, []string{"files", "mail"}},
 		"in any case, with - as _":    {[]string{"GIT_hub"}, []string{"Git-Hub"}},
 		"twice is once":               {[]string{"mail", "mail"}, []string{"mail"}},
@@ -60,7 +61,9 @@ func TestAnUnknownServerIsRefusedAndTheKnownOnesAreNamed(t *testing.T) {
 		require.ErrorAs(t, err, &unknown)
 		assert.Equal(t, []string{"files", "mail"}, unknown.Known)
 	}
-	_, err := agent.Selection{Servers: []string{"fax"}}.Toolsets(nil)
+	_, err := agent.Selection{Servers: []string{agent.NoServers, "mail"}}.Toolsets(toolsetsNamed("mail"))
+	require.ErrorContains(t, err, "stands alone")
+	_, err = agent.Selection{Servers: []string{"fax"}}.Toolsets(nil)
 	require.ErrorContains(t, err, "none is configured")
 }
 

@@ -57,14 +57,36 @@ func ReadMetadata(ctx context.Context, st workspace.Storage, step string) (*Meta
 	if err != nil {
 		return nil, err
 	}
+	if m, err = ParseMetadata(step, data); err != nil {
+		return nil, fmt.Errorf("%s: %w; mend or remove the file", name, err)
+	}
+	return m, nil
+}
+
+// FieldError says which field of a metadata file has a value of another type than it
+// takes.
+type FieldError struct {
+	Key          string
+	Found, Wants string // in words, such as "a string"
+}
+
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("%q must be %s, is %s", e.Key, e.Wants, e.Found)
+}
+
+// ParseMetadata reads the content of the metadata file of a step. The error may be a
+// [*FieldError].
+func ParseMetadata(step string, data []byte) (*Metadata, error) {
+	m := &Metadata{}
 	if err := json.Unmarshal(data, m); err != nil {
-		return nil, fmt.Errorf("%s: %w; mend or remove it", name, err)
+		return nil, err
 	}
 	for _, fault := range m.rest.Faults() {
 		if fault.Kind == openjson.WrongType {
-			return nil, fmt.Errorf("%s: %q is %s where %s belongs; mend or remove the file", name, fault.Key, fault.Found, fault.Wants)
+			return nil, &FieldError{fault.Key, fault.Found, fault.Wants}
 		}
 	}
+	m.StepID = step // a copied file says another one, and Write would go there
 	return m, nil
 }
 

@@ -1,7 +1,7 @@
 package manifest
 
 import (
-	"fmt"
+	"math/big"
 	"regexp"
 	"strings"
 	"unicode"
@@ -29,10 +29,23 @@ func (s *Setting) show(value any, host Host) string {
 		}
 		return "no"
 	}
-	if _, ok := number(value); ok {
-		return fmt.Sprint(value)
+	if n, ok := number(value); ok {
+		return plainDecimal(n)
 	}
 	return ""
+}
+
+// maxDigits is how long a number is written out before it gets an exponent.
+const maxDigits = 40
+
+func plainDecimal(n *big.Float) string {
+	if exponent := n.MantExp(nil); exponent > 4*maxDigits || exponent < -4*maxDigits {
+		return n.Text('g', 10)
+	}
+	if text := n.Text('f', -1); len(text) <= maxDigits {
+		return text
+	}
+	return n.Text('g', 10)
 }
 
 func (s *Setting) showText(text string, host Host) string {

@@ -87,6 +87,7 @@ var beyond = map[string]string{
 	"plan.orphan.unknown":          "several values",
 	"plan.orphan.unshared":         "several values",
 	"stepconfig.read_path.outside": "a path",
+	"stepconfig.read_path.wide":    "a path",
 
 	"evaluation.json.syntax": "another file", "evaluation.json.type": "another file",
 

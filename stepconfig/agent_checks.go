@@ -2,11 +2,13 @@ package stepconfig
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/treadle-dev/treadle/internal/openjson"
+	"github.com/treadle-dev/treadle/workspace"
 )
 
 // retiredKeys are the keys of older formats that no longer do anything, each with
@@ -37,6 +39,29 @@ func (r *reader) agentConfigs(a *AgentConfigs, pointer string) {
 	r.executionMode(a, pointer)
 	r.learnings(a, pointer)
 	r.readPaths(a, pointer)
+	r.modelValidation(a, pointer)
+}
+
+// modelValidation tells of settings that have no effect because no model judges the
+// step: it takes both that validation is enabled and a mode.
+func (r *reader) modelValidation(a *AgentConfigs, pointer string) {
+	disabled := first(true, a.DisableValidation)
+	judges := a.LLMValidationMode == ValidationAuto || a.LLMValidationMode == ValidationAlways
+	known := judges || a.LLMValidationMode == "" || a.LLMValidationMode == ValidationSkip
+	if !known || a.rest.Kept("disable_validation") != nil || a.rest.Kept("llm_validation_mode") != nil {
+		return // what is meant is not known, which is reported
+	}
+	if judges && disabled {
+		why := "disable_validation is true"
+		if a.DisableValidation == nil {
+			why += " where it is absent"
+		}
+		r.advise(codeValidationUnused, pointer+"/llm_validation_mode",
+			fmt.Sprintf("llm_validation_mode %s has no effect: %s", a.LLMValidationMode, why), "set disable_validation to false, or remove llm_validation_mode")
+	}
+	if a.ValidationLLM != nil && (disabled || !judges) {
+		r.report(codeValidationUnused, pointer+"/validation_llm", "validation_llm has no effect: no model judges the outputs of the step")
+	}
 }
 
 func (r *reader) models(a *AgentConfigs, pointer string) {
@@ -170,9 +195,12 @@ func (r *reader) learnings(a *AgentConfigs, pointer string) {
 
 func (r *reader) readPaths(a *AgentConfigs, pointer string) {
 	for i, name := range a.AdditionalReadPaths {
-		if !safePath(name) {
-			r.report(codeReadPathOutside, pointer+"/additional_read_paths/"+strconv.Itoa(i),
-				fmt.Sprintf("%q is not a path inside the workspace", openjson.Excerpt(name, 100)))
+		at := pointer + "/additional_read_paths/" + strconv.Itoa(i)
+		switch {
+		case !safePath(name):
+			r.report(codeReadPathOutside, at, fmt.Sprintf("%q is not a path inside the workspace", openjson.Excerpt(name, 100)))
+		case path.Clean(name) == "." || path.Clean(name) == workspace.MCPFile || path.Clean(name) == workspace.RunsDir:
+			r.report(codeReadPathWide, at, fmt.Sprintf("%q shows what no step may see, such as the secrets of servers or the journals of runs", openjson.Excerpt(name, 100)))
 		}
 	}
 }

@@ -3,6 +3,7 @@ package stepconfig
 import (
 	"slices"
 
+	"github.com/treadle-dev/treadle/internal/codetable"
 	"github.com/treadle-dev/treadle/workspace"
 )
 
@@ -30,6 +31,8 @@ const (
 	codeLearningObjective   = "stepconfig.learning_objective.missing"
 	codeContribution        = "stepconfig.knowledgebase_contribution.missing"
 	codeReadPathOutside     = "stepconfig.read_path.outside"
+	codeReadPathWide        = "stepconfig.read_path.wide"
+	codeValidationUnused    = "stepconfig.model_validation.unused"
 )
 
 const (
@@ -38,7 +41,7 @@ const (
 )
 
 // codes says of every code how severe it is, what it means and what to do about it.
-var codes = []workspace.Diagnostic{
+var codes = codetable.Table{
 	{Code: codeJSONInvalid, Severity: errorSeverity, Message: "The file is not JSON. Nothing was read from it, and it is not edited.", Hint: "correct the file; nothing was read from it"},
 	{Code: codeFormatInvalid, Severity: errorSeverity, Message: "The file is JSON of another form than an object with a list of steps.", Hint: `write {"steps": [...]}`},
 	{Code: codeFormatLegacy, Severity: noticeSeverity, Message: "The file is a bare list of steps, the legacy form.", Hint: `it is written as {"steps": [...]} when it is next saved`},
@@ -58,20 +61,12 @@ var codes = []workspace.Diagnostic{
 	{Code: codeExecutionModeLegacy, Severity: noticeSeverity, Message: "The execution mode has its legacy name.", Hint: "it is written under its present name when the step is next saved"},
 	{Code: codeLearningObjective, Severity: errorSeverity, Message: "A step may write learnings and does not say what to learn.", Hint: "say what the step should record, or set learnings_access to read"},
 	{Code: codeContribution, Severity: errorSeverity, Message: "A step may write to the knowledge base and does not say what it contributes.", Hint: "say what the step contributes, or set knowledgebase_access to read"},
+	{Code: codeReadPathWide, Severity: errorSeverity, Message: "A path that a step may read besides its own is the whole workspace, all runs, or the file of servers.", Hint: "name the folders and files that the step needs"},
 	{Code: codeReadPathOutside, Severity: errorSeverity, Message: "A path that a step may read besides its own leads out of the workspace.", Hint: "write a relative path without .."},
+	{Code: codeValidationUnused, Severity: noticeSeverity, Message: "A setting of the model that judges outputs has no effect, since the step is not judged. It is judged where disable_validation is false and llm_validation_mode is auto or always.", Hint: "set disable_validation to false and llm_validation_mode to auto or always, or remove the setting"},
 }
 
 // Codes is one diagnostic for every code that the package reports, for reference pages:
 // Message says what the code means and Hint what to do. File and Pointer are empty. The
 // messages of real diagnostics say more, and sometimes their hints do.
 func Codes() []workspace.Diagnostic { return slices.Clone(codes) }
-
-// row is the row of a code.
-func row(code string) workspace.Diagnostic {
-	for i := range codes {
-		if codes[i].Code == code {
-			return codes[i]
-		}
-	}
-	return workspace.Diagnostic{Code: code, Severity: errorSeverity}
-}

@@ -23,7 +23,7 @@ func (e *Editor) Result() ([]byte, []Change, error) {
 	if err := e.check(); err != nil {
 		return nil, nil, err
 	}
-	return e.write(), e.changes(), nil
+	return jsonedit.LineEnds(e.write(), e.text), e.changes(), nil
 }
 
 // dropDuplicates removes the entries that do not count since a later one has their id.
@@ -51,9 +51,7 @@ func (e *Editor) check() error {
 		at := "/steps/" + strconv.Itoa(index)
 		index++
 		if strings.TrimSpace(n.id) == "" {
-			d := row(codeIDMissing)
-			d.File, d.Pointer, d.Message = e.name, at+"/id", "an entry without an id is not written"
-			found = append(found, d)
+			found = append(found, codes.Finding(codeIDMissing, e.name, at+"/id", "an entry without an id is not written", ""))
 			continue
 		}
 		if n.changed() {

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
 	"strconv"
 
+	"github.com/treadle-dev/treadle/internal/fileedit"
 	"github.com/treadle-dev/treadle/workspace"
 )
 
@@ -37,26 +35,12 @@ func Read(ctx context.Context, st workspace.Storage, run string) (name string, d
 		names = []string{workspace.RunLayout(run).StepConfig(), workspace.StepConfigFile}
 	}
 	for _, name := range names {
-		data, err := readIfExists(ctx, st, name)
+		data, err := fileedit.ReadIfExists(ctx, st, name)
 		if err != nil || data != nil {
 			return name, data, err
 		}
 	}
 	return workspace.StepConfigFile, nil, nil
-}
-
-// readIfExists returns nil for a file that does not exist.
-func readIfExists(ctx context.Context, st workspace.Storage, name string) ([]byte, error) {
-	data, err := st.ReadFile(ctx, name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	case data == nil:
-		return []byte{}, nil
-	}
-	return data, nil
 }
 
 // Name is the name under which the file was parsed; empty when there was no file.

@@ -3,11 +3,12 @@ package stepconfig
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/treadle-dev/treadle/internal/codetable"
+	"github.com/treadle-dev/treadle/internal/jsonedit"
 	"github.com/treadle-dev/treadle/internal/openjson"
 	"github.com/treadle-dev/treadle/workspace"
 )
@@ -40,17 +41,12 @@ func (r *reader) report(code, pointer, message string) {
 
 // advise is report with a hint of its own.
 func (r *reader) advise(code, pointer, message, hint string) {
-	d := row(code)
-	d.File, d.Pointer, d.Message = r.file, pointer, message
-	if hint != "" {
-		d.Hint = hint
-	}
-	r.found = append(r.found, d)
+	r.found = append(r.found, codes.Finding(code, r.file, pointer, message, hint))
 }
 
 func (r *reader) read(data []byte) *File {
 	if !json.Valid(data) {
-		r.report(codeJSONInvalid, "", "is not valid JSON: "+syntaxProblem(data))
+		r.report(codeJSONInvalid, "", "not valid JSON: "+jsonedit.Problem(data))
 		return nil
 	}
 	parsed, prefix := &File{name: r.file}, "/steps"
@@ -128,6 +124,9 @@ func (r *reader) faults(m *openjson.Members, pointer string, owner any) bool {
 	return m.Whole() == nil
 }
 
+// maxGuesses is for how many findings it is guessed what was meant: guesses take time.
+const maxGuesses = 100
+
 func (r *reader) unknown(key, pointer string, owner any) {
 	if advice, retired := retiredKeys()[key]; retired {
 		if _, ok := owner.(*AgentConfigs); ok {
@@ -135,21 +134,9 @@ func (r *reader) unknown(key, pointer string, owner any) {
 			return
 		}
 	}
-	r.report(codeKeyUnknown, pointer, fmt.Sprintf("unknown key %q is kept and has no effect", key))
-}
-
-// syntaxProblem says where a text stops being JSON.
-func syntaxProblem(data []byte) string {
-	if len(bytes.TrimSpace(data)) == 0 {
-		return "it is empty"
+	hint := ""
+	if len(r.found) < maxGuesses {
+		hint = codetable.DidYouMean(key, openjson.Keys(owner))
 	}
-	err := json.Unmarshal(data, new(any))
-	var syntax *json.SyntaxError
-	if !errors.As(err, &syntax) {
-		return fmt.Sprint(err)
-	}
-	before := data[:min(max(syntax.Offset-1, 0), int64(len(data)))]
-	line := bytes.Count(before, []byte("\n")) + 1
-	column := len(before) - bytes.LastIndexByte(before, '\n')
-	return fmt.Sprintf("line %d, column %d: %s", line, column, syntax.Error())
+	r.advise(codeKeyUnknown, pointer, fmt.Sprintf("unknown key %q is kept and has no effect", key), hint)
 }

@@ -76,6 +76,13 @@ func TestEveryFaultOfAFileIsNamedWithItsPlace(t *testing.T) {
 		{oneStep(`{"execution_max_turns":0}`), []string{"error value.range " + c + "/execution_max_turns"}},
 		{oneStep(`{"selected_servers":"x"}`), []string{"error field.type " + c + "/selected_servers"}},
 		{oneStep(`{"llm_validation_mode":"often"}`), []string{"error value.unknown " + c + "/llm_validation_mode"}},
+		{oneStep(`{"llm_validation_mode":"often","validation_llm":{"model_id":"m"}}`), []string{"error value.unknown " + c + "/llm_validation_mode"}},
+		{oneStep(`{"llm_validation_mode":"always"}`), []string{"notice model_validation.unused " + c + "/llm_validation_mode"}},
+		{oneStep(`{"disable_validation":true,"llm_validation_mode":"auto","validation_llm":{"model_id":"m"}}`), []string{"notice model_validation.unused " + c + "/llm_validation_mode", "notice model_validation.unused " + c + "/validation_llm"}},
+		{oneStep(`{"disable_validation":false,"validation_llm":{"model_id":"m"}}`), []string{"notice model_validation.unused " + c + "/validation_llm"}},
+		{oneStep(`{"disable_validation":"no","llm_validation_mode":"always"}`), []string{"error field.type " + c + "/disable_validation"}},
+		{oneStep(`{"disable_validation":false,"llm_validation_mode":"always","validation_llm":{"model_id":"m"}}`), nil},
+		{oneStep(`{"disable_validation":true,"llm_validation_mode":"skip","validation_max_turns":3}`), nil},
 		{oneStep(`{"learning_llm":{},"pre_discovered_tools":[]}`), []string{"notice key.retired " + c + "/learning_llm", "notice key.retired " + c + "/pre_discovered_tools"}},
 		{oneStep(`{"execution_llm":{"fallbacks":[{"modelid":"m"}]}}`), []string{"notice key.unknown " + c + "/execution_llm/fallbacks/0/modelid"}},
 		{oneStep(`{"enabled_custom_tools":["tool"]}`), []string{"notice custom_tool.format " + c + "/enabled_custom_tools/0"}},
@@ -87,6 +94,7 @@ func TestEveryFaultOfAFileIsNamedWithItsPlace(t *testing.T) {
 		{oneStep(`{"knowledgebase_access":"write"}`), []string{"error knowledgebase_contribution.missing " + c + "/knowledgebase_contribution"}},
 		{oneStep(`{"prerequisite_rules":[{"description":"d"}]}`), []string{"error prerequisite.step.missing " + c + "/prerequisite_rules/0"}},
 		{oneStep(`{"additional_read_paths":["docs","../x","/etc"]}`), []string{"error read_path.outside " + c + "/additional_read_paths/1", "error read_path.outside " + c + "/additional_read_paths/2"}},
+		{oneStep(`{"additional_read_paths":["./",".mcp.json","runs/","runs/iteration-1/execution"]}`), []string{"error read_path.wide " + c + "/additional_read_paths/0", "error read_path.wide " + c + "/additional_read_paths/1", "error read_path.wide " + c + "/additional_read_paths/2"}},
 		{oneStep(`{"additional_read_paths":["a\\..\\b"]}`), []string{"error read_path.outside " + c + "/additional_read_paths/0"}},
 		{oneStep(`{"lock_code":true,"lock_code":false}`), []string{"notice key.duplicate " + c + "/lock_code"}},
 	} {
@@ -108,6 +116,7 @@ func TestTheFixturesAreReadAsExpected(t *testing.T) {
 		want []string
 	}{
 		{"gen-a/planning/step_config.json", []string{
+			"notice model_validation.unused /steps/0/agent_configs/validation_llm",
 			"notice key.retired /steps/0/agent_configs/learning_llm",
 			"notice key.retired /steps/0/agent_configs/disable_learning",
 			"notice key.retired /steps/0/agent_configs/learning_after_loop_iteration",

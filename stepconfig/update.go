@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
+	"github.com/treadle-dev/treadle/internal/fileedit"
 	"github.com/treadle-dev/treadle/workspace"
 )
 
@@ -18,19 +18,20 @@ const UpdateWait = 10 * time.Second
 // to write. The new content replaces the old one whole and is durable.
 //
 // Nothing is written when edit returns an error, when its result is refused (see
-// [NewEditor] and [Editor.Result]), and when it changes nothing.
+// [NewEditor] and [Editor.Result]), when it changes nothing, and when the file is a
+// symbolic link.
 //
 // Updates of one file come one after the other, also in several processes; those of the
 // default file wait for edits of the plan too. One that
 // waits longer than [UpdateWait] gives up with an error that matches
 // [workspace.ErrHeld].
 func Update(ctx context.Context, st workspace.Storage, name string, edit func(*Editor) error) (changes []Change, err error) {
-	lock, err := lockFile(ctx, st, lockOf(name))
+	lock, err := fileedit.Lock(ctx, st, lockOf(name), "which updates the step configuration", UpdateWait)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	data, err := readIfExists(ctx, st, name)
+	data, err := fileedit.Read(ctx, st, name)
 	if err != nil {
 		return nil, err
 	}
@@ -58,29 +59,4 @@ func lockOf(name string) string {
 		return workspace.PlanningLock
 	}
 	return name + ".lock"
-}
-
-// The storage's lock can only be tried, so waiting means trying again, less and less
-// often.
-const (
-	firstRetry = 2 * time.Millisecond
-	lastRetry  = 100 * time.Millisecond
-)
-
-func lockFile(ctx context.Context, st workspace.Storage, name string) (workspace.Lock, error) {
-	holder := fmt.Sprintf("process %d, which updates the step configuration", os.Getpid())
-	deadline := time.Now().Add(UpdateWait)
-	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
-		lock, err := st.TryLock(ctx, name, holder)
-		if err == nil || !errors.Is(err, workspace.ErrHeld) || time.Now().After(deadline) {
-			return lock, err
-		}
-		retry := time.NewTimer(pause)
-		select {
-		case <-retry.C:
-		case <-ctx.Done():
-			retry.Stop()
-			return nil, ctx.Err()
-		}
-	}
 }

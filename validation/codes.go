@@ -3,6 +3,7 @@ package validation
 import (
 	"slices"
 
+	"github.com/treadle-dev/treadle/internal/codetable"
 	"github.com/treadle-dev/treadle/workspace"
 )
 
@@ -47,7 +48,7 @@ const (
 )
 
 // codes says of every code how severe it is, what it means and what to do about it.
-var codes = []workspace.Diagnostic{
+var codes = codetable.Table{
 	{Code: codeFieldType, Severity: errorSeverity, Message: "A value is of another type than its field.", Hint: "correct the value, or leave it out"},
 	{Code: codeKeyUnknown, Severity: noticeSeverity, Message: "A key is not known. It is kept and checks nothing.", Hint: "correct its name, or remove it"},
 	{Code: codeKeyDuplicate, Severity: noticeSeverity, Message: "An object has a key more than once. The last one counts.", Hint: "keep one of them"},
@@ -83,13 +84,3 @@ var codes = []workspace.Diagnostic{
 // Message says what the code means and Hint what to do. File and Pointer are empty. The
 // messages of real diagnostics say more, and sometimes their hints do.
 func Codes() []workspace.Diagnostic { return slices.Clone(codes) }
-
-// row is the row of a code.
-func row(code string) workspace.Diagnostic {
-	for i := range codes {
-		if codes[i].Code == code {
-			return codes[i]
-		}
-	}
-	return workspace.Diagnostic{Code: code, Severity: errorSeverity}
-}

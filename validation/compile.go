@@ -44,12 +44,7 @@ type compiler struct {
 // report adds a finding. Its severity is that of the code's row, and so is the hint
 // where none is given.
 func (c *compiler) report(code, pointer, message, hint string) {
-	d := row(code)
-	d.File, d.Pointer, d.Message = c.file, pointer, message
-	if hint != "" {
-		d.Hint = hint
-	}
-	c.found = append(c.found, d)
+	c.found = append(c.found, codes.Finding(code, c.file, pointer, message, hint))
 }
 
 // faults reports what decoding found in one object. It is false when the value is

@@ -2,6 +2,7 @@ package validation
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/treadle-dev/treadle/internal/openjson"
 )
@@ -34,6 +35,7 @@ type Schema struct {
 // FileCheck asks for one file. A bare name lies in the folder of the step, a name
 // that begins with a folder of the workflow such as db/ lies there; see [Checker].
 type FileCheck struct {
+	// FileName may hold variables, as {{NAME}}, which a run replaces by their values.
 	FileName string `json:"file_name,omitempty"`
 	// MustExist is true when absent. False makes the file optional: its JSON
 	// checks apply when it is there.
@@ -112,6 +114,20 @@ func None() *Schema {
 // IsNone reports whether the schema says that nothing is to be checked. A schema that
 // is nil or empty does not say so.
 func (s *Schema) IsNone() bool { return s != nil && string(s.rest.Whole()) == noneText }
+
+// WithFileNames returns a copy of the schema in which the name of every file is what the
+// func makes of it, for names with placeholders. The schema is not changed.
+func (s *Schema) WithFileNames(name func(string) string) *Schema {
+	if s == nil {
+		return nil
+	}
+	named := *s
+	named.Files = slices.Clone(s.Files)
+	for i := range named.Files {
+		named.Files[i].FileName = name(named.Files[i].FileName)
+	}
+	return &named
+}
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (s *Schema) UnmarshalJSON(data []byte) error { return s.rest.Decode(data, s) }

@@ -1,8 +1,8 @@
 package workflow
 
 import (
+	"path"
 	"slices"
-	"strings"
 
 	"github.com/treadle-dev/treadle/agent"
 	"github.com/treadle-dev/treadle/stepconfig"
@@ -47,16 +47,21 @@ func (sc *StepContext) guard() *workspace.Guard {
 	if config.LearningsAccess != stepconfig.AccessNone {
 		g.Read = append(g.Read, globalSkillDir, workspace.LearningsDir+"/"+sc.step.id)
 	}
+	// What is granted for reading takes no right to write away.
+	grant := func(name string) {
+		if g.Access(name) == workspace.NoAccess {
+			g.Read = append(g.Read, name)
+		}
+	}
 	for _, name := range config.AdditionalReadPaths {
-		g.Read = append(g.Read, strings.TrimSuffix(name, "/"))
+		grant(path.Clean(name))
 	}
 	for _, in := range sc.step.inputs {
 		if len(in.producers) > 0 {
 			continue // in the execution folder
 		}
-		if name, _ := sc.run.vars.Expand(in.file); g.Access(name) == workspace.NoAccess {
-			g.Read = append(g.Read, name)
-		}
+		name, _ := sc.run.vars.Expand(in.file)
+		grant(name)
 	}
 	slices.Sort(g.Read)
 	g.Read = slices.Compact(g.Read)

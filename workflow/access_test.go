@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -45,14 +46,15 @@ func TestAStepMayTouchItsOwnFolderAndWhatItIsGranted(t *testing.T) {
 		config      string
 		read, write []string
 	}{
-		"no configuration":             {`{}`, always, append(own, "db")},
-		"the database for reading":     {`{"db_access":"read"}`, append([]string{"db"}, always...), own},
-		"no learnings":                 {`{"learnings_access":"none"}`, always[2:], append(own, "db")},
-		"learnings with an objective":  {`{"learnings_access":"read-write","learning_objective":"x"}`, always, append(own, "db")},
-		"the knowledge base":           {`{"knowledgebase_access":"read"}`, append([]string{"knowledgebase"}, always...), append(own, "db")},
-		"notes of the knowledge base":  {`{"knowledgebase_access":"write","knowledgebase_contribution":"x"}`, always, append(own, "db", "knowledgebase/notes")},
-		"both":                         {`{"knowledgebase_access":"read-write","knowledgebase_contribution":"x"}`, append([]string{"knowledgebase"}, always...), append(own, "db", "knowledgebase/notes")},
-		"paths of its own for reading": {`{"additional_read_paths":["assets/","planning/plan.json"]}`, append([]string{"assets"}, append(always[:2:2], append([]string{"planning/plan.json"}, always[2:]...)...)...), append(own, "db")},
+		"no configuration":                {`{}`, always, append(own, "db")},
+		"the database for reading":        {`{"db_access":"read"}`, append([]string{"db"}, always...), own},
+		"no learnings":                    {`{"learnings_access":"none"}`, always[2:], append(own, "db")},
+		"learnings with an objective":     {`{"learnings_access":"read-write","learning_objective":"x"}`, always, append(own, "db")},
+		"the knowledge base":              {`{"knowledgebase_access":"read"}`, append([]string{"knowledgebase"}, always...), append(own, "db")},
+		"notes of the knowledge base":     {`{"knowledgebase_access":"write","knowledgebase_contribution":"x"}`, always, append(own, "db", "knowledgebase/notes")},
+		"both":                            {`{"knowledgebase_access":"read-write","knowledgebase_contribution":"x"}`, append([]string{"knowledgebase"}, always...), append(own, "db", "knowledgebase/notes")},
+		"reading takes no right to write": {`{"additional_read_paths":["db","./db/","db/reference","learnings/_global"]}`, always, append(own, "db")},
+		"paths of its own for reading":    {`{"additional_read_paths":["assets/","planning/plan.json"]}`, append([]string{"assets"}, append(always[:2:2], append([]string{"planning/plan.json"}, always[2:]...)...)...), append(own, "db")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -265,4 +267,165 @@ func TestAToolThatAServerAddsIsThereAtTheNextTurnAndAfterAResume(t *testing.T) {
 	last := next.Requests()[1]
 	assert.Equal(t, []string{"grow", "fruit", "search_large_output"}, toolNames(last))
 	assert.Equal(t, "an apple", last.Messages[len(last.Messages)-1].ContentText())
+}
+
+// unreachable is a server that does not start.
+type unreachable struct{ agenttest.Toolset }
+
+func (*unreachable) Open(context.Context, agent.Scope) (agent.ToolSession, error) {
+	return nil, errors.New("no such program")
+}
+
+func TestAServerThatDoesNotStartFailsTheStepAndClosesTheOthers(t *testing.T) {
+	t.Parallel()
+	opened := &closing{Toolset: agenttest.Toolset{ID: "first"}}
+	config := workflow.Config{
+		Models:   agent.Single(agenttest.New(t)),
+		Toolsets: []agent.Toolset{opened, &unreachable{agenttest.Toolset{ID: "second"}}},
+	}
+	b := setup(t, config, barePlan)
+	_, err := b.ctl.Run(t.Context(), b.ws, nil)
+	require.ErrorContains(t, err, "server second: no such program")
+	assert.NotContains(t, err.Error(), "panic")
+	assert.Equal(t, 1, opened.closed)
+}
+
+// closing is a server of each step that counts how often it is closed.
+type closing struct {
+	agenttest.Toolset
+	closed int
+}
+
+func (c *closing) Open(context.Context, agent.Scope) (agent.ToolSession, error) { return c, nil }
+
+func (*closing) Tools(context.Context) ([]agent.Tool, error) { return nil, nil }
+
+func (c *closing) Close() error {
+	c.closed++
+	return nil
+}
+
+func TestAToolThatIsNamedAndNotOfferedIsRefusedByARunAsByPreflight(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ config, unknown string }{
+		"of a server":   {`{"selected_tools":["crafts:weave","crafts:knit"]}`, "weave"},
+		"of a category": {`{"enabled_custom_tools":["forging:bend"]}`, "bend"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var opened []agent.Scope
+			config := workflow.Config{
+				Models:      agent.Single(agenttest.New(t)),
+				Toolsets:    []agent.Toolset{scopes("crafts", &opened, "knit", "sew")},
+				CustomTools: []agent.Toolset{scopes("forging", &opened, "hammer")},
+			}
+			b := setup(t, config, `{"steps":[{"id":"a","type":"regular","description":"Do."}]}`,
+				workspace.StepConfigFile, `{"steps":[{"id":"a","agent_configs":`+c.config+`}]}`)
+			_, err := b.ctl.Run(t.Context(), b.ws, nil)
+			var unknown *workflow.UnknownToolError
+			require.ErrorAs(t, err, &unknown)
+			assert.Equal(t, c.unknown, unknown.Name)
+			assert.NotEmpty(t, unknown.Offered)
+		})
+	}
+}
+
+// listed is a toolset of a type that cannot be compared.
+type listed struct{ tools []agent.Tool }
+
+func (listed) Name() string { return "listed" }
+
+func (l listed) Open(context.Context, agent.Scope) (agent.ToolSession, error) { return l, nil }
+
+func (l listed) Tools(context.Context) ([]agent.Tool, error) { return l.tools, nil }
+
+func (listed) Close() error { return nil }
+
+func TestAToolsetMayBeOfAnyType(t *testing.T) {
+	t.Parallel()
+	config := workflow.Config{Models: agent.Single(agenttest.New(t, agenttest.Reply("a"), agenttest.Reply("b"))), Toolsets: []agent.Toolset{listed{}}}
+	b := setup(t, config, `{"steps":[{"id":"a","type":"regular","description":"Do."},{"id":"b","type":"regular","description":"Do."}]}`)
+	program, _, err := b.ctl.Compile(t.Context(), b.ws, nil)
+	require.NoError(t, err)
+	assert.Empty(t, b.ctl.Preflight(t.Context(), b.ws, program))
+	_, err = b.ctl.Run(t.Context(), b.ws, nil)
+	require.NoError(t, err)
+}
+
+// TestAChangeOfTheToolsOutlivesACrashBeforeTheNextReply is about a server that lives on,
+// such as one that is reached over HTTP.
+func TestAChangeOfTheToolsOutlivesACrashBeforeTheNextReply(t *testing.T) {
+	t.Parallel()
+	garden := newGrowing()
+	broken := errors.New("the line is dead")
+	model := agenttest.New(t, agenttest.Call("grow", nil), agenttest.Turn{Err: broken})
+	config := workflow.Config{Models: agent.Single(model), Toolsets: []agent.Toolset{garden}, Retry: agent.NoRetry}
+	b := setup(t, config, barePlan)
+	_, err := b.ctl.Run(t.Context(), b.ws, nil)
+	require.ErrorIs(t, err, broken)
+
+	next := agenttest.New(t, agenttest.Call("fruit", nil), agenttest.Reply("done"))
+	config.Models = agent.Single(next)
+	b.ctl, err = workflow.NewController(config)
+	require.NoError(t, err)
+	_, err = b.ctl.Run(t.Context(), b.ws, resume("iteration-1"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"grow", "fruit", "search_large_output"}, toolNames(next.Requests()[0]))
+	last := next.Requests()[1]
+	assert.Equal(t, "an apple", last.Messages[len(last.Messages)-1].ContentText())
+}
+
+// TestToolsThatARestartedServerHasNotAreNotOfferedAfterAResume is about a server that
+// starts anew with each process.
+func TestToolsThatARestartedServerHasNotAreNotOfferedAfterAResume(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("the line is dead")
+	model := agenttest.New(t, agenttest.Call("grow", nil), agenttest.Call("fruit", nil), agenttest.Turn{Err: broken})
+	config := workflow.Config{Models: agent.Single(model), Toolsets: []agent.Toolset{newGrowing()}, Retry: agent.NoRetry}
+	b := setup(t, config, barePlan)
+	_, err := b.ctl.Run(t.Context(), b.ws, nil)
+	require.ErrorIs(t, err, broken)
+
+	next := agenttest.New(t, agenttest.Call("grow", nil), agenttest.Call("fruit", nil), agenttest.Reply("done"))
+	config.Models, config.Toolsets = agent.Single(next), []agent.Toolset{newGrowing()}
+	b.ctl, err = workflow.NewController(config)
+	require.NoError(t, err)
+	_, err = b.ctl.Run(t.Context(), b.ws, resume("iteration-1"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"grow", "search_large_output"}, toolNames(next.Requests()[0]))
+	assert.Equal(t, []string{"grow", "fruit", "search_large_output"}, toolNames(next.Requests()[1]))
+}
+
+// slowToClose is a server that ends when all others are being closed too.
+type slowToClose struct {
+	agenttest.Toolset
+	together *sync.WaitGroup
+	sharing  agent.Sharing
+}
+
+func (s *slowToClose) Sharing() agent.Sharing { return s.sharing }
+
+func (s *slowToClose) Open(context.Context, agent.Scope) (agent.ToolSession, error) { return s, nil }
+
+func (*slowToClose) Tools(context.Context) ([]agent.Tool, error) { return nil, nil }
+
+func (s *slowToClose) Close() error {
+	s.together.Done()
+	s.together.Wait()
+	return nil
+}
+
+func TestServersAreClosedSideBySide(t *testing.T) {
+	t.Parallel()
+	for _, sharing := range []agent.Sharing{agent.SharePerRun, agent.SharePerStep} {
+		var together sync.WaitGroup
+		together.Add(3)
+		config := workflow.Config{Models: agent.Single(agenttest.New(t, agenttest.Reply("done")))}
+		for _, name := range []string{"a", "b", "c"} {
+			config.Toolsets = append(config.Toolsets, &slowToClose{agenttest.Toolset{ID: name}, &together, sharing})
+		}
+		b := setup(t, config, barePlan)
+		_, err := b.ctl.Run(t.Context(), b.ws, nil)
+		require.NoError(t, err)
+	}
 }

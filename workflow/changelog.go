@@ -181,7 +181,7 @@ func (l *changelog) read(ctx context.Context, name string) (*changelogFile, erro
 	file := &changelogFile{text: data}
 	f := &findings{file: name, table: changelogCodes}
 	if !json.Valid(data) {
-		f.add(codeChangelogSyntax, "", "not valid JSON"+syntaxPlace(data), "")
+		f.add(codeChangelogSyntax, "", "not valid JSON: "+jsonedit.Problem(data), "")
 		file.found = f.found
 		return file, nil
 	}

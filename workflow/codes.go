@@ -3,6 +3,7 @@ package workflow
 import (
 	"slices"
 
+	"github.com/treadle-dev/treadle/internal/codetable"
 	"github.com/treadle-dev/treadle/workspace"
 )
 
@@ -15,11 +16,13 @@ const (
 	codePlanSyntax        = "plan.json.syntax"
 	codePlanType          = "plan.json.type"
 	codePlanKeyUnknown    = "plan.key.unknown"
+	codePlanKeyDuplicate  = "plan.key.duplicate"
 	codePlanKeyLegacy     = "plan.legacy_key"
 	codeStepsEmpty        = "plan.steps.empty"
 	codeStepTypeMissing   = "plan.step.type.missing"
 	codeStepTypeUnknown   = "plan.step.type.unknown"
 	codeStepKeyUnknown    = "plan.step.key.unknown"
+	codeStepKeyDuplicate  = "plan.step.key.duplicate"
 	codeStepLower         = "plan.step.lower"
 	codeStepUnreachable   = "plan.step.unreachable"
 	codeIDMissing         = "plan.step.id.missing"
@@ -48,6 +51,8 @@ const (
 
 	codeConfigStepUnknown = "stepconfig.step.unknown"
 
+	codeFileUnreadable = "file.unreadable"
+
 	codeLearningMetadata = "learning.metadata.invalid"
 
 	codeServerUnknown   = "selection.server.unknown"
@@ -64,17 +69,19 @@ const (
 )
 
 // codes says of every code how severe it is, what it means and what to do about it.
-var codes = []workspace.Diagnostic{
+var codes = codetable.Table{
 	{Code: codePlanTypes, Severity: errorSeverity, Message: "The step types that the host brings do not fit together.", Hint: "mend the host's StepTypes"},
 	{Code: codePlanMissing, Severity: errorSeverity, Message: "The workflow has no plan.", Hint: "write " + workspace.PlanFile + ` with a list "steps"`},
 	{Code: codePlanSyntax, Severity: errorSeverity, Message: "The plan is not JSON. Nothing was read from it.", Hint: "correct the file; nothing was read from it"},
 	{Code: codePlanType, Severity: errorSeverity, Message: "A value of the plan is of another type than its field.", Hint: "correct the value, or leave the key out for the default"},
 	{Code: codePlanKeyUnknown, Severity: noticeSeverity, Message: "The plan has a key that is not known. It has no effect.", Hint: "correct its name, or remove it"},
+	{Code: codePlanKeyDuplicate, Severity: noticeSeverity, Message: "The plan has a key more than once. The last one counts.", Hint: "keep one of them"},
 	{Code: codePlanKeyLegacy, Severity: noticeSeverity, Message: "A plan of an older form says here what the workflow is for. It has no effect where " + workspace.SoulFile + " says it.", Hint: "move its text to " + workspace.SoulFile},
 	{Code: codeStepsEmpty, Severity: errorSeverity, Message: "The plan has no steps.", Hint: "add at least one step"},
 	{Code: codeStepTypeMissing, Severity: errorSeverity, Message: "A step does not say its type. Plans of the first generation had none; they are not read.", Hint: "set the type that the step is meant to be"},
 	{Code: codeStepTypeUnknown, Severity: errorSeverity, Message: "A step is of a type that neither the library nor the host has.", Hint: "use one of the types that the hint of the finding names"},
 	{Code: codeStepKeyUnknown, Severity: noticeSeverity, Message: "A step has a key that its type does not know. It has no effect.", Hint: "correct its name, or remove it"},
+	{Code: codeStepKeyDuplicate, Severity: noticeSeverity, Message: "A step has a key more than once. The last one counts.", Hint: "keep one of them"},
 	{Code: codeStepLower, Severity: errorSeverity, Message: "The step's type cannot turn this step into control.", Hint: "correct the step as the message says, or the host's step type"},
 	{Code: codeStepUnreachable, Severity: noticeSeverity, Message: "No way through the plan leads to a step, so it never runs.", Hint: "let a next_step_id lead there, or move it to orphan_steps"},
 	{Code: codeIDMissing, Severity: errorSeverity, Message: "A step has no id, be it in the plan, nested in another step, or in the evaluation plan.", Hint: "give it a short name that never changes"},
@@ -103,6 +110,8 @@ var codes = []workspace.Diagnostic{
 
 	{Code: codeConfigStepUnknown, Severity: noticeSeverity, Message: "A configuration belongs to no step of the plan and has no effect.", Hint: "correct the id, or remove the entry"},
 
+	{Code: codeFileUnreadable, Severity: errorSeverity, Message: "Where a file of the workflow belongs there is something else, such as a folder or a link out of the workspace, or a file that may not be read.", Hint: "put the file itself there, with the right to read it"},
+
 	{Code: codeLearningMetadata, Severity: errorSeverity, Message: "The metadata of what a step has learned cannot be read. A step that lets its successes decide about model validation fails.", Hint: "remove the file, or restore it"},
 
 	{Code: codeServerUnknown, Severity: errorSeverity, Message: "A server is selected that the host does not have.", Hint: "configure the server, or correct selected_servers and selected_tools"},
@@ -120,16 +129,7 @@ func Codes() []workspace.Diagnostic {
 	return slices.Concat(codes, settingsCodes, variablesCodes, soulCodes, changelogCodes)
 }
 
-// finding is a diagnostic with the severity of its code and, without a hint of its
-// own, the code's hint.
+// finding is a diagnostic of the table of the package.
 func finding(code, file, pointer, message, hint string) workspace.Diagnostic {
-	d := workspace.Diagnostic{Code: code, Severity: errorSeverity}
-	if i := slices.IndexFunc(codes, func(row workspace.Diagnostic) bool { return row.Code == code }); i >= 0 {
-		d = codes[i]
-	}
-	d.File, d.Pointer, d.Message = file, pointer, message
-	if hint != "" {
-		d.Hint = hint
-	}
-	return d
+	return codes.Finding(code, file, pointer, message, hint)
 }

@@ -1,7 +1,6 @@
 package workflow
 
 import (
-	"encoding/json"
 	"fmt"
 	"path"
 	"regexp"
@@ -9,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/treadle-dev/treadle/internal/codetable"
 	"github.com/treadle-dev/treadle/stepconfig"
-	"github.com/treadle-dev/treadle/validation"
 	"github.com/treadle-dev/treadle/workspace"
 )
 
@@ -65,6 +64,7 @@ type compiler struct {
 	partial   bool                  // some step could not be read, or leads nowhere
 	configs   map[string]int        // indices in the step configuration by step id
 	silent    *stepconfig.Effective // of steps without a configuration
+	looked    int                   // at nodes of the graph: what its questions cost
 }
 
 func (c *compiler) compile() {
@@ -178,7 +178,7 @@ func (c *compiler) checkConfigIDs() {
 	for i := range c.program.config.Steps {
 		if id := c.program.config.Steps[i].ID; id != "" && !c.ids.inPlan(id) {
 			c.ds = append(c.ds, finding(codeConfigStepUnknown, c.program.configFile, c.program.config.Pointer(i)+"/id",
-				fmt.Sprintf("the plan has no step %q; its configuration has no effect", id), ""))
+				fmt.Sprintf("the plan has no step %q; its configuration has no effect", id), c.nearestStep(id)))
 		}
 	}
 }
@@ -224,8 +224,17 @@ func (c *compiler) resolveNext(s *compiledStep) {
 	case c.ids.orphans[next] != nil:
 		c.report(codeNextOrphan, s.pointer+"/next_step_id", fmt.Sprintf("%q is an orphan step, which is not part of the walk", next), "")
 	default:
-		c.report(codeNextUnknown, s.pointer+"/next_step_id", fmt.Sprintf("there is no step %q to go to", next), "")
+		c.report(codeNextUnknown, s.pointer+"/next_step_id", fmt.Sprintf("there is no step %q to go to", next), c.nearestStep(next))
 	}
+}
+
+// nearestStep is a hint at the step that a misspelled id means; empty where there is none,
+// and in plans that are too large to look through for every finding.
+func (c *compiler) nearestStep(id string) string {
+	if len(c.program.steps) > 10*maxGuesses || len(c.ds) > maxGuesses {
+		return ""
+	}
+	return codetable.DidYouMean(id, c.program.StepIDs())
 }
 
 func (c *compiler) resolveOutputs(s *compiledStep) {
@@ -245,25 +254,6 @@ func localName(name string) bool {
 		}
 	}
 	return name != "" && !path.IsAbs(name) && !strings.Contains(name, `\`) && path.Clean(name) == name && name != "." && name != ".." && !strings.HasPrefix(name, "../")
-}
-
-// resolveSchema compiles the step's validation. A schema in the step
-// configuration is used instead of the plan's.
-func (c *compiler) resolveSchema(s *compiledStep) {
-	schema, file, pointer := s.Base().ValidationSchema, workspace.PlanFile, s.pointer+"/validation_schema"
-	if i, ok := c.configs[s.id]; ok {
-		if own := c.program.config.Steps[i].ValidationSchema; len(own) > 0 && string(own) != "null" {
-			file, pointer = c.program.configFile, c.program.config.Pointer(i)+"/validation_schema"
-			schema = &validation.Schema{}
-			_ = json.Unmarshal(own, schema) // is JSON; Compile tells what else is wrong
-		}
-	}
-	if schema == nil {
-		return
-	}
-	checker, ds := schema.Compile(file, pointer)
-	c.ds = append(c.ds, ds...)
-	s.schema, s.checker, s.schemaFile, s.schemaPointer = schema, checker, file, pointer
 }
 
 // lower turns the steps into nodes, joins them and looks at the graph that they make.

@@ -1,10 +1,8 @@
 package workflow_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -164,35 +162,6 @@ func FuzzEvaluationPlan(f *testing.F) {
 			t.Fatalf("program %v with diagnostics %v", program, ds)
 		}
 	})
-}
-
-// Plans that are made to take long: every step declares the same output and depends on
-// it, and the ways lead from the last step to the first.
-func TestAPlanThatIsMadeToTakeLongIsCompiledInTime(t *testing.T) {
-	t.Parallel()
-	const n = 3000
-	var b strings.Builder
-	b.WriteString(`{"steps":[{"id":"first","type":"regular","next_step_id":"s-2999"}`)
-	for i := range n {
-		next := "end"
-		if i > 0 {
-			next = fmt.Sprintf("s-%d", i-1)
-		}
-		fmt.Fprintf(&b, `,{"id":"s-%d","type":"regular","context_output":"x","context_dependencies":["x"],"next_step_id":%q}`, i, next)
-	}
-	b.WriteString(`]}`)
-	start := time.Now()
-	_, ds := workflow.Compile(&workflow.Source{Plan: []byte(b.String())}, nil)
-	assert.Less(t, time.Since(start), 30*time.Second)
-	assert.Contains(t, codesOf(ds), "plan.dependency.order", "nothing is produced before the step that runs first")
-}
-
-func codesOf(ds workspace.Diagnostics) []string {
-	codes := make([]string, len(ds))
-	for i, d := range ds {
-		codes[i] = d.Code
-	}
-	return codes
 }
 
 func TestAWayBackToAStepThatHasNotRunEnds(t *testing.T) {

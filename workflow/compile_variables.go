@@ -73,17 +73,21 @@ func (c *compiler) expansions(text string) []string {
 
 // checkVariables reports the variables of a text that are not declared or have no value.
 func (c *compiler) checkVariables(text, pointer string) {
+	c.checkVariablesIn(workspace.PlanFile, text, pointer)
+}
+
+func (c *compiler) checkVariablesIn(file, text, pointer string) {
 	for _, name := range usedVariables(text) {
-		c.checkVariable(name, pointer)
+		c.checkVariable(file, name, pointer)
 	}
 }
 
-func (c *compiler) checkVariable(name, pointer string) {
+func (c *compiler) checkVariable(file, name, pointer string) {
 	if !c.program.declared[name] && !isInput(name) {
 		if c.known(name) {
 			return
 		}
-		c.variables(codeVariableUnknown, workspace.PlanFile, pointer, fmt.Sprintf("the variable %q is not declared", name), c.similar(name))
+		c.variables(codeVariableUnknown, file, pointer, fmt.Sprintf("the variable %q is not declared", name), c.similar(name))
 		return
 	}
 	for _, set := range c.program.sets {
@@ -91,12 +95,12 @@ func (c *compiler) checkVariable(name, pointer string) {
 		switch {
 		case ok:
 		case isInput(name):
-			c.variables(codeInputMissing, workspace.PlanFile, pointer, fmt.Sprintf("the run was not given %q", name), "give it when the run is started: --var "+name+"=…")
+			c.variables(codeInputMissing, file, pointer, fmt.Sprintf("the run was not given %q", name), "give it when the run is started: --var "+name+"=…")
 			return // no group can give it
 		case set.group == nil:
-			c.variables(codeVariableMissing, workspace.PlanFile, pointer, fmt.Sprintf("the variable %q has no value", name), "")
+			c.variables(codeVariableMissing, file, pointer, fmt.Sprintf("the variable %q has no value", name), "")
 		case set.group.IsEnabled() || c.opts.Group != "":
-			c.variables(codeVariableMissing, workspace.PlanFile, pointer, fmt.Sprintf("the variable %q has no value in the group %q", name, set.group.Name), "")
+			c.variables(codeVariableMissing, file, pointer, fmt.Sprintf("the variable %q has no value in the group %q", name, set.group.Name), "")
 		}
 	}
 }

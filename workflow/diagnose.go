@@ -6,7 +6,10 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
+	"strings"
 
+	"github.com/treadle-dev/treadle/internal/jsonedit"
 	"github.com/treadle-dev/treadle/learning"
 	"github.com/treadle-dev/treadle/workspace"
 )
@@ -17,12 +20,19 @@ import (
 // steps have learned. The program is nil when the workflow cannot be run. It writes
 // nothing. The error is the storage's or the context's.
 func (c *Controller) Diagnose(ctx context.Context, ws *workspace.Workspace) (*Program, workspace.Diagnostics, error) {
-	src, err := LoadSource(ctx, ws, "")
+	src, faulty, err := loadSource(ctx, ws.Storage(), "")
 	if err != nil {
 		return nil, nil, err
 	}
 	opts := &CompileOptions{StepTypes: c.config.StepTypes}
 	program, ds := Compile(src, opts)
+	for _, f := range faulty {
+		program = nil
+		ds = append(ds, unreadableFinding(f))
+		if f.name == workspace.PlanFile {
+			ds = slices.DeleteFunc(ds, func(d workspace.Diagnostic) bool { return d.Code == codePlanMissing })
+		}
+	}
 	own, err := diagnoseRuns(ctx, ws, opts)
 	if err != nil {
 		return nil, nil, err
@@ -45,9 +55,14 @@ func diagnoseRuns(ctx context.Context, ws *workspace.Workspace, opts *CompileOpt
 		if runs[i].Status == StatusCompleted {
 			continue
 		}
-		src, err := LoadSource(ctx, ws, runs[i].RunFolder)
+		src, faulty, err := loadSource(ctx, ws.Storage(), runs[i].RunFolder)
 		if err != nil {
 			return nil, err
+		}
+		for _, f := range faulty {
+			if f.name == src.StepConfigFile && f.name != workspace.StepConfigFile {
+				ds = append(ds, unreadableFinding(f))
+			}
 		}
 		if src.StepConfigFile == workspace.StepConfigFile {
 			continue
@@ -79,6 +94,10 @@ func diagnoseLearnings(ctx context.Context, st workspace.Storage) (workspace.Dia
 		for _, name := range []string{".learning_metadata.json", "script_metadata.json"} {
 			name = path.Join(workspace.LearningsDir, folder.Name(), name)
 			data, err := readIfExists(ctx, st, name)
+			if err != nil && isFileFault(ctx, st, name, err) {
+				ds = append(ds, unreadableFinding(faultyFile{name, err}))
+				continue
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -93,9 +112,21 @@ func diagnoseLearnings(ctx context.Context, st workspace.Storage) (workspace.Dia
 	return ds, nil
 }
 
+// unreadableFinding tells the reason without the name, which stands before it.
+func unreadableFinding(f faultyFile) workspace.Diagnostic {
+	reason := f.err.Error()
+	if named, ok := errors.AsType[*fs.PathError](f.err); ok {
+		reason = named.Err.Error()
+	}
+	if strings.HasPrefix(reason, "is ") {
+		reason = "it " + reason
+	}
+	return finding(codeFileUnreadable, f.name, "", "cannot be read: "+reason, "")
+}
+
 func learningFindings(name string, data []byte) workspace.Diagnostics {
 	if !json.Valid(data) {
-		return workspace.Diagnostics{finding(codeLearningMetadata, name, "", "not valid JSON"+syntaxPlace(data), "")}
+		return workspace.Diagnostics{finding(codeLearningMetadata, name, "", "not valid JSON: "+jsonedit.Problem(data), "")}
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(data, &object); err != nil || object == nil {
@@ -104,8 +135,12 @@ func learningFindings(name string, data []byte) workspace.Diagnostics {
 	if path.Base(name) != ".learning_metadata.json" {
 		return nil
 	}
-	if err := json.Unmarshal(data, new(learning.Metadata)); err != nil {
-		return workspace.Diagnostics{finding(codeLearningMetadata, name, "", err.Error(), "")}
+	if _, err := learning.ParseMetadata("", data); err != nil {
+		pointer := ""
+		if field, ok := errors.AsType[*learning.FieldError](err); ok && field.Key != "" {
+			pointer = "/" + workspace.PointerEscape(field.Key)
+		}
+		return workspace.Diagnostics{finding(codeLearningMetadata, name, pointer, err.Error(), "")}
 	}
 	return nil
 }

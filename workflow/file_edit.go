@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
+	"github.com/treadle-dev/treadle/internal/fileedit"
 	"github.com/treadle-dev/treadle/internal/jsonedit"
 	"github.com/treadle-dev/treadle/workspace"
 )
@@ -32,13 +32,13 @@ type FieldChange struct {
 // EditSettings changes workflow.json and returns what has changed. What the edit does
 // not name stays: unknown keys, the order of keys, the spelling of numbers and texts,
 // blocks that could not be read, and the difference between absent, null and empty. The
-// text is laid out with two spaces a level. Older forms are written in their present one
+// text is laid out with two spaces a level, with the line ends that it had. Older forms are written in their present one
 // when anything changes. A file that does not exist is made when there is something to
 // write. The new content replaces the old one whole and is durable.
 //
 // Nothing is written when edit returns an error, when it changes nothing, when the file
-// cannot be read, and when the result has a fault that the file did not have; the last
-// two are [workspace.Diagnostics].
+// cannot be read, when it is a symbolic link, and when the result has a fault that the
+// file did not have; a file that cannot be read and a fault are [workspace.Diagnostics].
 //
 // Edits of one file come one after the other, also in several processes. One that waits
 // longer than [EditWait] gives up with an error that matches [workspace.ErrHeld].
@@ -59,7 +59,7 @@ func editFile[T json.Marshaler](ctx context.Context, st workspace.Storage, name 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	data, err := readIfExists(ctx, st, name)
+	data, err := fileedit.Read(ctx, st, name)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,8 @@ func editFile[T json.Marshaler](ctx context.Context, st workspace.Storage, name 
 	if err != nil || text == nil {
 		return nil, err
 	}
-	if err := st.WriteFile(ctx, name, append(jsonedit.Indent(text, ""), '\n'), workspace.Durable); err != nil {
+	written := jsonedit.LineEnds(append(jsonedit.Indent(text, ""), '\n'), data)
+	if err := st.WriteFile(ctx, name, written, workspace.Durable); err != nil {
 		return nil, fmt.Errorf("write %s: %w", name, err)
 	}
 	return compareTexts(nil, "", compactText(data), compactText(text)), nil
@@ -137,27 +138,6 @@ func compactText(text []byte) []byte {
 	return out.Bytes()
 }
 
-// The storage's lock can only be tried, so waiting means trying again, less and less
-// often.
-const (
-	firstRetry = 2 * time.Millisecond
-	lastRetry  = 100 * time.Millisecond
-)
-
 func lockFile(ctx context.Context, st workspace.Storage, name string) (workspace.Lock, error) {
-	holder := fmt.Sprintf("process %d, which edits the file", os.Getpid())
-	deadline := time.Now().Add(EditWait)
-	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
-		lock, err := st.TryLock(ctx, name, holder)
-		if err == nil || !errors.Is(err, workspace.ErrHeld) || time.Now().After(deadline) {
-			return lock, err
-		}
-		retry := time.NewTimer(pause)
-		select {
-		case <-retry.C:
-		case <-ctx.Done():
-			retry.Stop()
-			return nil, ctx.Err()
-		}
-	}
+	return fileedit.Lock(ctx, st, name, "which edits the file", EditWait)
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/treadle-dev/treadle/internal/codetable"
+	"github.com/treadle-dev/treadle/internal/jsonedit"
 	"github.com/treadle-dev/treadle/internal/openjson"
 	"github.com/treadle-dev/treadle/stepconfig"
 	"github.com/treadle-dev/treadle/workspace"
@@ -14,22 +16,12 @@ import (
 // hint of a finding are those of its code's row.
 type findings struct {
 	file  string
-	table []workspace.Diagnostic
+	table codetable.Table
 	found workspace.Diagnostics
 }
 
 func (f *findings) add(code, pointer, message, hint string) *workspace.Diagnostic {
-	d := workspace.Diagnostic{Code: code, Severity: workspace.SeverityError}
-	for i := range f.table {
-		if f.table[i].Code == code {
-			d = f.table[i]
-		}
-	}
-	d.File, d.Pointer, d.Message = f.file, pointer, message
-	if hint != "" {
-		d.Hint = hint
-	}
-	f.found = append(f.found, d)
+	f.found = append(f.found, f.table.Finding(code, f.file, pointer, message, hint))
 	return &f.found[len(f.found)-1]
 }
 
@@ -37,7 +29,7 @@ func (f *findings) add(code, pointer, message, hint string) *workspace.Diagnosti
 // could be read.
 func (f *findings) decode(data []byte, into openObject, syntax, kind string) bool {
 	if !json.Valid(data) {
-		f.add(syntax, "", "not valid JSON"+syntaxPlace(data), "")
+		f.add(syntax, "", "not valid JSON: "+jsonedit.Problem(data), "")
 		return false
 	}
 	if err := into.members().Decode(bytes.TrimSpace(data), into); err != nil {
@@ -49,18 +41,6 @@ func (f *findings) decode(data []byte, into openObject, syntax, kind string) boo
 		return false
 	}
 	return true
-}
-
-func syntaxPlace(data []byte) string {
-	if len(bytes.TrimSpace(data)) == 0 {
-		return ": the file is empty"
-	}
-	err := json.Unmarshal(data, new(any))
-	if syntax, ok := err.(*json.SyntaxError); ok { //nolint:errorlint // encoding/json returns it as it is
-		line, column := position(data, syntax.Offset)
-		return fmt.Sprintf(" at line %d, column %d: %s", line, column, syntax.Error())
-	}
-	return fmt.Sprintf(": %v", err)
 }
 
 // faultCodes are the codes of the faults that decoding finds.
@@ -85,7 +65,11 @@ func (f *findings) objects(pointer string, object any, codes faultCodes, wrong f
 			}
 			switch fault.Kind {
 			case openjson.UnknownKey:
-				f.add(codes.unknown, at, fmt.Sprintf("unknown key %q is kept and has no effect", fault.Key), "")
+				hint := ""
+				if len(f.found) < maxGuesses {
+					hint = codetable.DidYouMean(fault.Key, openjson.Keys(object))
+				}
+				f.add(codes.unknown, at, fmt.Sprintf("unknown key %q is kept and has no effect", fault.Key), hint)
 			case openjson.DuplicateKey:
 				f.add(codes.duplicate, at, fmt.Sprintf("key %q is given more than once, the last one counts", fault.Key), "")
 			case openjson.WrongType:

@@ -84,7 +84,7 @@ func checkFindings(t *testing.T, file string, cases []findingCase) {
 func TestEveryCodeOfTheSettingsFilesIsTested(t *testing.T) {
 	t.Parallel()
 	tests := ""
-	for _, name := range []string{"settings_test.go", "variables_file_test.go", "soul_test.go", "groups_test.go", "compile_test.go", "run_test.go"} {
+	for _, name := range []string{"settings_test.go", "variables_file_test.go", "soul_test.go", "groups_test.go", "compile_test.go", "compile_schema_test.go", "run_test.go"} {
 		text, err := os.ReadFile(name)
 		require.NoError(t, err)
 		tests += string(text)

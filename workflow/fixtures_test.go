@@ -129,7 +129,7 @@ func fixtureRows() map[string]fixtureRow {
 		"gen-a/planning/plan_seven_types.json": later(6, "22", "47", "57", "77", "95").with(
 			"plan.step.id.missing 69", "plan.step.key.unknown 8", "plan.step.key.unknown 11"),
 		"gen-a/planning/step_config.json": accepted("", "stepconfig.key.retired 15", "stepconfig.key.retired 22", "stepconfig.key.retired 23",
-			"stepconfig.key.retired 24", "stepconfig.key.retired 31", "stepconfig.custom_tool.format 29"),
+			"stepconfig.key.retired 24", "stepconfig.key.retired 31", "stepconfig.custom_tool.format 29", "stepconfig.model_validation.unused 11"),
 		"gen-a/variables/variables.json":                   accepted("a key that has no effect here is told, and kept", "variables.key.unknown 2"),
 		"gen-a/runs/iteration-1/execution/steps_done.json": {reason: "progress by index is never read: the journal of a run is the only record of it"},
 		"gen-a/planning/plan_validation_no_type.json":      rejected("plan.step.type.missing 3"),

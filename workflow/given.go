@@ -33,6 +33,9 @@ func (r *regularVisit) recallGiven(tools []agent.Tool) (*given, error) {
 	} else if ok {
 		return g, json.Unmarshal(data, g)
 	}
+	if err := r.tools.requireNamed(sc.Context()); err != nil {
+		return nil, err
+	}
 	if g.Messages, err = sc.messages(r.tools); err != nil {
 		return nil, err
 	}

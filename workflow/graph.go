@@ -14,6 +14,9 @@ func (c *compiler) checkGraph(entries []int32) {
 	g := c.program.graph()
 	c.checkCircles(g)
 	ways := g.From(c.program.start)
+	for _, producers := range c.producers { // inputs share them, and want the latest last
+		slices.SortStableFunc(producers, func(a, b int32) int { return cmp.Compare(ways.Place(entries[a]), ways.Place(entries[b])) })
+	}
 	for i, s := range c.program.steps {
 		if !ways.Reach(entries[i]) {
 			c.report(codeStepUnreachable, s.pointer, fmt.Sprintf("no way leads to step %q", s.id), "")
@@ -22,6 +25,7 @@ func (c *compiler) checkGraph(entries []int32) {
 		c.checkInputs(s, ways, entries)
 		c.checkOverwriting(s, ways, entries)
 	}
+	c.looked = ways.Looked
 }
 
 // graph is how control may move from node to node.
@@ -73,11 +77,11 @@ func (c *compiler) checkInputs(s *compiledStep, ways *flowgraph.Ways, entries []
 		case !all:
 			c.report(codeDependencyPartial, pointer, fmt.Sprintf("only some of the ways to this step produce %q", in.name), "")
 		}
-		before := ways.Before(at, producers)
-		slices.SortFunc(before, func(a, b int32) int { return cmp.Compare(ways.Place(a), ways.Place(b)) })
-		in.producers = in.producers[:0]
-		for _, node := range before {
-			in.producers = append(in.producers, c.program.nodes[node].step)
+		if before := ways.Before(at, producers); len(before) < len(in.producers) {
+			in.producers = make([]int32, len(before)) // the list is shared
+			for i, node := range before {
+				in.producers[i] = c.program.nodes[node].step
+			}
 		}
 	}
 }

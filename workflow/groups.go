@@ -41,7 +41,7 @@ func runNames() []string {
 	names := []string{"batch", "downloads", "evaluation", "journal", workspace.Ungrouped}
 	for _, path := range []string{
 		layout.Journal(), layout.JournalBlobs(), layout.Lock(), layout.Metadata(), layout.StepConfig(),
-		layout.WorkRoot(), layout.Execution(""), layout.StepLogs("s"), layout.ToolOutput("s"),
+		layout.WorkRoot(), layout.Execution(""), layout.StepLogs("s"), layout.ToolOutput("s"), layout.Feedback(),
 	} {
 		name, _, _ := strings.Cut(strings.TrimPrefix(path, layout.Dir()+"/"), "/")
 		names = append(names, name)

@@ -157,7 +157,10 @@ func (c *compiler) checkID(file, id, pointer string) bool {
 		if file != workspace.PlanFile {
 			place = file + "#" + pointer
 		}
-		c.ids.places[id], c.ids.places[folded] = place, place
+		c.ids.places[id] = place
+		if folded != id {
+			c.ids.places[folded] = place
+		}
 		return true
 	}
 	return false

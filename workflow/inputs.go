@@ -42,7 +42,7 @@ func (c *compiler) resolveInput(s *compiledStep, i int, name string) {
 	producer, isStep := c.program.byID[first]
 	switch {
 	case len(c.producers[in.file]) > 0:
-		in.producers = slices.Clone(c.producers[in.file])
+		in.producers = c.producers[in.file]
 	case nested && isStep:
 		in.producers, in.file = []int32{producer}, rest
 	case isStep && strings.HasSuffix(name, "/"):
@@ -126,14 +126,14 @@ func (sc *StepContext) find(ctx context.Context, in input) (gathered, error) {
 	if len(in.producers) == 0 {
 		places = append(places, place{file, ""})
 	}
-	missing := &MissingInputError{Name: in.name}
+	files, missing := sc.hostView(), &MissingInputError{Name: in.name}
 	for _, p := range places {
-		_, err := sc.run.ws.Storage().Stat(ctx, p.path)
+		_, err := files.Stat(ctx, p.path)
 		if err == nil {
 			return gathered{Name: in.name, Path: p.path, From: p.from}, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return gathered{}, err
+			return gathered{}, fmt.Errorf("input %s: %w", in.name, err)
 		}
 		missing.Tried = append(missing.Tried, p.path)
 	}
@@ -142,7 +142,7 @@ func (sc *StepContext) find(ctx context.Context, in input) (gathered, error) {
 
 // inline returns the content of a small text file, else "".
 func (sc *StepContext) inline(ctx context.Context, name string, room int) string {
-	st := sc.run.ws.Storage()
+	st := sc.hostView()
 	info, err := st.Stat(ctx, name)
 	if err != nil || info.IsDir() || info.Size() > int64(min(maxInlineInput, room)) {
 		return ""

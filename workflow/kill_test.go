@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 	if data, ok := os.LookupEnv(killEnv); ok {
 		os.Exit(runVictim(data))
 	}
+	if data, ok := os.LookupEnv(editEnv); ok {
+		os.Exit(runAuthor(data))
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/treadle-dev/treadle/internal/codetable"
 	"github.com/treadle-dev/treadle/internal/jsonedit"
 	"github.com/treadle-dev/treadle/workspace"
 )
@@ -47,75 +50,124 @@ func parsePlan(data []byte, types typeRegistry) (*Plan, workspace.Diagnostics) {
 			ds = append(ds, finding(codePlanKeyLegacy, workspace.PlanFile, "/"+old.key, fmt.Sprintf("%q belongs in %s; runs do not read it here", old.key, workspace.SoulFile), ""))
 		}
 	}
-	for _, key := range unknownKeys(data, reflect.TypeFor[rawPlan]()) {
-		ds = append(ds, finding(codePlanKeyUnknown, workspace.PlanFile, "/"+workspace.PointerEscape(key), fmt.Sprintf("a plan has no key %q; it has no effect", key), ""))
-	}
+	ds = append(ds, oddKeys(jsonedit.Members(data), "", keysOf(reflect.TypeFor[rawPlan]()), codePlanKeyUnknown, codePlanKeyDuplicate, func(key string) string {
+		return fmt.Sprintf("a plan has no key %q; it has no effect", key)
+	})...)
 	plan := &Plan{raw: raw}
-	plan.Steps, ds = parseSteps(raw.Steps, "/steps", types, ds)
-	plan.OrphanSteps, ds = parseSteps(raw.OrphanSteps, "/orphan_steps", types, ds)
+	reader := &stepReader{types: types, keys: map[reflect.Type]map[string]bool{}}
+	plan.Steps, ds = reader.steps(raw.Steps, "/steps", ds)
+	plan.OrphanSteps, ds = reader.steps(raw.OrphanSteps, "/orphan_steps", ds)
 	return plan, ds
 }
 
-func parseSteps(raws []json.RawMessage, pointer string, types typeRegistry, ds workspace.Diagnostics) ([]Step, workspace.Diagnostics) {
+// stepReader decodes the steps of a plan.
+type stepReader struct {
+	types typeRegistry
+	keys  map[reflect.Type]map[string]bool // that a type has fields for
+}
+
+func (r *stepReader) steps(raws []json.RawMessage, pointer string, ds workspace.Diagnostics) ([]Step, workspace.Diagnostics) {
 	steps := make([]Step, 0, len(raws))
 	for i, raw := range raws {
-		step, found := parseStep(raw, pointer+"/"+strconv.Itoa(i), types)
+		step, found := r.step(raw, pointer+"/"+strconv.Itoa(i))
 		ds = append(ds, found...)
 		steps = append(steps, step)
 	}
 	return steps, ds
 }
 
-// parseStep decodes one step. It returns nil where the form is so wrong that
+// step decodes one step. It returns nil where the form is so wrong that
 // nothing else can be said of the step.
-func parseStep(raw json.RawMessage, pointer string, types typeRegistry) (Step, workspace.Diagnostics) {
+func (r *stepReader) step(raw json.RawMessage, pointer string) (Step, workspace.Diagnostics) {
 	if string(raw) == "null" {
 		return nil, workspace.Diagnostics{finding(codePlanType, workspace.PlanFile, pointer, "null where an object belongs", "")}
 	}
-	var head struct {
-		Type string `json:"type"`
-	}
-	if err := json.Unmarshal(raw, &head); err != nil {
+	members := jsonedit.Members(raw)
+	name, err := typeNamed(raw, members)
+	if err != nil {
 		return nil, workspace.Diagnostics{jsonDiagnostic(planJSON, workspace.PlanFile, pointer, raw, err)}
 	}
-	if head.Type == "" {
-		return nil, workspace.Diagnostics{finding(codeStepTypeMissing, workspace.PlanFile, pointer+"/type", "the step has no type, as in plans of the first generation, which are not read", "set it to one of: "+types.names())}
+	if name == "" {
+		return nil, workspace.Diagnostics{finding(codeStepTypeMissing, workspace.PlanFile, pointer+"/type", "the step has no type, as in plans of the first generation, which are not read", "set it to one of: "+r.types.names())}
 	}
-	t := types[head.Type]
+	t := r.types[name]
 	if t == nil {
-		return nil, workspace.Diagnostics{finding(codeStepTypeUnknown, workspace.PlanFile, pointer+"/type", fmt.Sprintf("there is no step type %q", head.Type), "use one of: "+types.names())}
+		return nil, workspace.Diagnostics{finding(codeStepTypeUnknown, workspace.PlanFile, pointer+"/type", fmt.Sprintf("there is no step type %q", name), "use one of: "+r.types.names())}
 	}
 	step := t.newStep()
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	if dec.Decode(step) == nil {
-		return step, nil
-	}
-	// Either a value of the wrong form, or a key that the type does not know.
-	step = t.newStep()
 	if err := json.Unmarshal(raw, step); err != nil {
 		return nil, workspace.Diagnostics{jsonDiagnostic(planJSON, workspace.PlanFile, pointer, raw, err)}
 	}
-	var ds workspace.Diagnostics
-	for _, key := range unknownKeys(raw, reflect.TypeOf(step)) {
-		ds = append(ds, finding(codeStepKeyUnknown, workspace.PlanFile, pointer+"/"+workspace.PointerEscape(key), fmt.Sprintf("steps of type %q have no key %q; it has no effect", head.Type, key), ""))
+	ds := oddKeys(members, pointer, r.keysOf(step), codeStepKeyUnknown, codeStepKeyDuplicate, func(key string) string {
+		return fmt.Sprintf("steps of type %q have no key %q; it has no effect", name, key)
+	})
+	if shared := step.Base().SharedWith; shared != nil {
+		ds = append(ds, oddKeys(jsonedit.Members(jsonedit.Get(raw, "shared_with")), pointer+"/shared_with", r.keysOf(shared), codeStepKeyUnknown, codeStepKeyDuplicate, func(key string) string {
+			return fmt.Sprintf("shared_with has no key %q; it has no effect", key)
+		})...)
 	}
 	return step, ds
 }
 
-// unknownKeys are the keys of an object that the struct of a type has no field for,
-// in order.
-func unknownKeys(object []byte, of reflect.Type) []string {
-	known := map[string]bool{}
-	addFields(known, of)
-	var unknown []string
-	for _, m := range jsonedit.Members(object) {
-		if !known[strings.ToLower(m.Key)] { // encoding/json matches names by folding case
-			unknown = append(unknown, m.Key)
+// typeNamed is the type of a step. The usual spelling is read without decoding the whole
+// step for it.
+func typeNamed(raw []byte, members []jsonedit.Member) (string, error) {
+	found := -1
+	for i := range members {
+		if strings.EqualFold(members[i].Key, "type") {
+			found = i // the last one counts, as when the step is decoded
 		}
 	}
-	slices.Sort(unknown)
-	return slices.Compact(unknown)
+	if found >= 0 {
+		value := members[found].Value
+		if n := len(value); n > 1 && value[0] == '"' && !bytes.ContainsAny(value, "\\") && utf8.Valid(value) {
+			return string(value[1 : n-1]), nil
+		}
+	}
+	var head struct {
+		Type string `json:"type"`
+	}
+	err := json.Unmarshal(raw, &head)
+	return head.Type, err
+}
+
+// maxGuesses is for how many findings it is guessed what was meant: guesses take time.
+const maxGuesses = 100
+
+// oddKeys reports the keys of an object that are not known, and those that stand twice.
+func oddKeys(members []jsonedit.Member, pointer string, known map[string]bool, unknown, duplicate string, message func(key string) string) workspace.Diagnostics {
+	var ds workspace.Diagnostics
+	times := make(map[string]int, len(members))
+	for _, m := range members {
+		times[m.Key]++
+		switch {
+		case times[m.Key] == 2:
+			ds = append(ds, finding(duplicate, workspace.PlanFile, pointer+"/"+workspace.PointerEscape(m.Key), fmt.Sprintf("key %q is given more than once, the last one counts", m.Key), ""))
+		case times[m.Key] == 1 && !known[m.Key] && !known[strings.ToLower(m.Key)]: // encoding/json matches names by folding case
+			hint := ""
+			if len(ds) < maxGuesses {
+				hint = codetable.DidYouMean(m.Key, slices.Sorted(maps.Keys(known)))
+			}
+			ds = append(ds, finding(unknown, workspace.PlanFile, pointer+"/"+workspace.PointerEscape(m.Key), message(m.Key), hint))
+		}
+	}
+	return ds
+}
+
+// keysOf are the keys that the struct of a value has fields for.
+func (r *stepReader) keysOf(value any) map[string]bool {
+	of := reflect.TypeOf(value)
+	if r.keys[of] == nil {
+		r.keys[of] = keysOf(of)
+	}
+	return r.keys[of]
+}
+
+// keysOf are the keys that the struct of a type has fields for, in lower case.
+func keysOf(of reflect.Type) map[string]bool {
+	known := map[string]bool{}
+	addFields(known, of)
+	return known
 }
 
 func addFields(known map[string]bool, of reflect.Type) {
@@ -154,7 +206,7 @@ func jsonDiagnostic(codes jsonCodes, file, pointer string, data []byte, err erro
 	var mismatch *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		return finding(codes.syntax, file, pointer, "not valid JSON"+syntaxPlace(data), "")
+		return finding(codes.syntax, file, pointer, "not valid JSON: "+jsonedit.Problem(data), "")
 	case errors.As(err, &mismatch):
 		for token := range strings.SplitSeq(mismatch.Field, ".") {
 			// encoding/json names the struct that a step type embeds, too.
@@ -162,7 +214,7 @@ func jsonDiagnostic(codes jsonCodes, file, pointer string, data []byte, err erro
 				pointer += "/" + workspace.PointerEscape(token)
 			}
 		}
-		return finding(codes.kind, file, pointer, fmt.Sprintf("a JSON %s where a %s belongs", mismatch.Value, jsonKind(mismatch)), "")
+		return finding(codes.kind, file, pointer, fmt.Sprintf("must be %s, is %s", jsonKind(mismatch), foundKind(mismatch)), "")
 	}
 	if errors.Is(err, errOutputs) {
 		pointer += "/context_output"
@@ -174,22 +226,28 @@ func jsonDiagnostic(codes jsonCodes, file, pointer string, data []byte, err erro
 func jsonKind(err *json.UnmarshalTypeError) string {
 	switch kind := err.Type.Kind().String(); kind {
 	case "slice", "array":
-		return "list"
-	case "struct", "map", "ptr":
-		return "object"
+		return "a list"
+	case "struct", "map", "ptr", "interface":
+		return "an object"
 	case "bool":
-		return "boolean"
+		return "true or false"
 	case "string":
-		return "string"
+		return "a string"
 	default:
-		return "number"
+		return "a number"
 	}
 }
 
-// position gives the line and column, from 1, of a byte offset.
-func position(data []byte, offset int64) (line, column int) {
-	before := data[:min(max(offset-1, 0), int64(len(data)))]
-	line = 1 + bytes.Count(before, []byte("\n"))
-	column = len(before) - bytes.LastIndexByte(before, '\n')
-	return line, column
+// foundKind names the JSON form that was found.
+func foundKind(err *json.UnmarshalTypeError) string {
+	switch word, _, _ := strings.Cut(err.Value, " "); word {
+	case "array":
+		return "a list"
+	case "object":
+		return "an object"
+	case "bool":
+		return "true or false"
+	default: // string, or number with its digits
+		return "a " + err.Value
+	}
 }

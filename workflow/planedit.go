@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/treadle-dev/treadle/internal/fileedit"
 	"github.com/treadle-dev/treadle/internal/jsonedit"
 	"github.com/treadle-dev/treadle/workspace"
 )
@@ -73,8 +74,8 @@ type EditedPlan struct {
 // longer locked (lock_learnings). What was changed goes to planning/changelog. A plan
 // that does not exist is made.
 //
-// Nothing is written when edit returns an error, when it changes nothing, and when the
-// workflow would have errors that it did not have: those are [workspace.Diagnostics].
+// Nothing is written when edit returns an error, when it changes nothing, when one of the
+// files is a symbolic link, and when the workflow would have errors that it did not have: those are [workspace.Diagnostics].
 // Errors that it has already do not matter. The plan is replaced whole and durably; a
 // process that dies on the way, or a storage that fails, leaves the old plan or the new
 // one, each with the configurations that belong to it, and the next edit ends what that
@@ -135,6 +136,11 @@ func (t *planTransaction) begin(ctx context.Context) error {
 	var err error
 	if t.outside, err = t.settle(ctx); err != nil {
 		return err
+	}
+	for _, name := range []string{workspace.PlanFile, workspace.StepConfigFile} {
+		if err := fileedit.RefuseLink(ctx, t.ws.Storage(), name); err != nil {
+			return err
+		}
 	}
 	if t.before, err = LoadSource(ctx, t.ws, ""); err != nil {
 		return err

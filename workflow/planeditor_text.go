@@ -115,7 +115,7 @@ func (e *PlanEditor) result() []byte {
 			text = addMember(text, l.key, e.write(l))
 		}
 	}
-	return text
+	return jsonedit.LineEnds(text, e.text)
 }
 
 func (l *stepList) changed() bool {

@@ -86,7 +86,9 @@ func (c *Controller) usesOf(p *Program) [][]use {
 
 func addUse(uses [][]use, u use) [][]use {
 	for i, same := range uses {
-		if same[0].toolset != u.toolset {
+		// Names are unique among servers, and among categories. The toolsets themselves
+		// may be of a type that cannot be compared.
+		if same[0].custom != u.custom || same[0].toolset.Name() != u.toolset.Name() {
 			continue
 		}
 		known := func(other use) bool { return other.file == u.file && other.pointer == u.pointer }
@@ -111,22 +113,48 @@ func offeredBy(ctx context.Context, ts agent.Toolset, ws *workspace.Workspace) (
 // missingTools reports the tools of a toolset that are selected by name and that
 // it does not offer.
 func (u *use) missingTools(specs []agent.ToolSpec) (ds workspace.Diagnostics) {
-	for _, pattern := range u.patterns() {
-		one := agent.Selection{Custom: []string{pattern}}
-		if _, err := one.Categories([]agent.Toolset{u.toolset}); err != nil {
-			continue // of another toolset
-		}
-		_, tool, _ := strings.Cut(pattern, ":")
-		offered := func(spec agent.ToolSpec) bool { return one.AllowsCustom(u.toolset, spec) }
-		if tool == "" || tool == "*" || slices.ContainsFunc(specs, offered) {
-			continue
-		}
-		names := make([]string, len(specs))
-		for i, spec := range specs {
-			names[i] = spec.OriginName()
-		}
+	for _, missing := range u.missing(specs) {
 		ds = append(ds, finding(codeToolUnknown, u.file, u.pointer,
-			fmt.Sprintf("%s offers no tool %q", u.toolset.Name(), tool), "it offers: "+strings.Join(names, ", ")))
+			fmt.Sprintf("%s offers no tool %q", missing.Toolset, missing.Name), "it offers: "+strings.Join(missing.Offered, ", ")))
 	}
 	return ds
+}
+
+// UnknownToolError says that a step selects a tool by name that its server, or its
+// category of custom tools, does not offer. [Controller.Preflight] finds it before a run.
+type UnknownToolError struct {
+	Toolset, Name string
+	Offered       []string
+}
+
+func (e *UnknownToolError) Error() string {
+	return fmt.Sprintf("%s offers no tool %q; it offers: %s", e.Toolset, e.Name, strings.Join(e.Offered, ", "))
+}
+
+// missing are the tools that are selected by name and not offered.
+func (t *selectedToolset) missing(specs []agent.ToolSpec) []*UnknownToolError {
+	var all []*UnknownToolError
+	for _, pattern := range t.patterns() {
+		one := agent.Selection{Custom: []string{pattern}}
+		if _, err := one.Categories([]agent.Toolset{t.toolset}); err != nil || !namesOneTool(pattern) {
+			continue // of another toolset, or all tools
+		}
+		offered := func(spec agent.ToolSpec) bool { return one.AllowsCustom(t.toolset, spec) }
+		if slices.ContainsFunc(specs, offered) {
+			continue
+		}
+		_, tool, _ := strings.Cut(pattern, ":")
+		unknown := &UnknownToolError{Toolset: t.toolset.Name(), Name: tool}
+		for i := range specs {
+			unknown.Offered = append(unknown.Offered, specs[i].OriginName())
+		}
+		all = append(all, unknown)
+	}
+	return all
+}
+
+// namesOneTool tells server:tool from server:* and a bare server.
+func namesOneTool(pattern string) bool {
+	_, tool, _ := strings.Cut(pattern, ":")
+	return tool != "" && tool != "*"
 }

@@ -36,6 +36,7 @@ type compiledStep struct {
 	effective     *stepconfig.Effective    // config over the defaults; shared where config is nil
 	schema        *validation.Schema       // nil when there is none
 	checker       *validation.Checker
+	expands       bool   // schema has variables in the names of files; see withVariables
 	schemaFile    string // where schema is written
 	schemaPointer string
 	inputs        []input
@@ -58,8 +59,8 @@ type node struct {
 	next int32 // node that follows
 }
 
-// Revision names the plan and everything compiled with it; a run is resumed with
-// the revision that it started with.
+// Revision names the plan by what it says, see [PlanRevision]; a run is resumed with the
+// revision that it started with.
 func (p *Program) Revision() string { return p.revision }
 
 // StepIDs returns the ids of the plan's steps in plan order.

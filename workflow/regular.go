@@ -150,7 +150,7 @@ func (r *regularVisit) prepare(ctx context.Context) error {
 		return err
 	}
 	r.conv = agent.NewNamedConversation(sc.run.id+"/"+sc.leaf.key, r.given.Messages...)
-	r.loop.Live = agent.NewLiveTools(agent.PinTools(r.given.Tools, tools), tools, r.liveTools)
+	r.loop.Live = agent.ResumeLiveTools(r.given.Tools, tools, r.liveTools)
 	return nil
 }
 
@@ -267,17 +267,23 @@ func (r *regularVisit) validate(ctx context.Context, result *checked) error {
 	sc := r.sc
 	workDir := sc.run.layout.Work(sc.leaf.key)
 	var feedback []string
+	files := sc.hostView()
 	for _, output := range sc.outputs() {
-		there, err := exists(ctx, sc.run.ws.Storage(), workDir+"/"+output)
+		problem, err := missingOutput(ctx, files, workDir+"/"+output)
 		if err != nil {
 			return err
 		}
-		if !there {
-			feedback = append(feedback, fmt.Sprintf("The output file %s does not exist.", sc.toolPath(workDir+"/"+output)))
+		if problem != "" {
+			feedback = append(feedback, fmt.Sprintf("The output file %s %s.", sc.toolPath(workDir+"/"+output), problem))
 		}
 	}
+	unkept, err := unkeepable(ctx, sc.run.ws.Storage(), workDir)
+	if err != nil {
+		return err
+	}
+	feedback = append(feedback, unkept...)
 	if sc.step.checker != nil {
-		report, err := sc.step.checker.Check(ctx, sc.run.ws.Storage(), workDir, sc.database())
+		report, err := sc.step.checker.Check(ctx, files, workDir, sc.database())
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package workflow_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -121,6 +122,22 @@ func TestAChangedPlanIsNotResumed(t *testing.T) {
 	b.write(t, workspace.PlanFile, strings.Replace(onePlan, "Do it.", "Do something else.", 1))
 	_, err = b.ctl.Run(t.Context(), b.ws, resume("iteration-1"))
 	require.ErrorIs(t, err, workflow.ErrPlanChanged)
+}
+
+func TestAPlanThatIsOnlyLaidOutOtherwiseIsResumed(t *testing.T) {
+	t.Parallel()
+	b := setup(t, withModel(t, agenttest.Turn{Err: errors.New("down")}, writes("out.txt", "1"), agenttest.Reply("ok")), onePlan)
+	_, err := b.ctl.Run(t.Context(), b.ws, nil)
+	require.Error(t, err)
+	var tree map[string]any
+	require.NoError(t, json.Unmarshal([]byte(onePlan), &tree))
+	text, err := json.MarshalIndent(tree, "", "\t") // in the order of the alphabet, too
+	require.NoError(t, err)
+	require.NotEqual(t, onePlan, string(text))
+	b.write(t, workspace.PlanFile, "\r\n"+string(text)+"\n\n")
+	result, err := b.ctl.Run(t.Context(), b.ws, resume("iteration-1"))
+	require.NoError(t, err)
+	assert.Equal(t, workflow.StatusCompleted, result.Status)
 }
 
 func TestVariablesOfARunOutliveAStop(t *testing.T) {

@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/treadle-dev/treadle/internal/openjson"
 )
 
 // Schedule says when a workflow runs by itself. One that is not [Schedule.Valid] has a
@@ -64,9 +68,11 @@ func (i *CalendarItem) UnmarshalJSON(data []byte) error { return i.rest.Decode(d
 // MarshalJSON implements [json.Marshaler].
 func (i CalendarItem) MarshalJSON() ([]byte, error) { return i.rest.Encode(&i) }
 
-// Valid reports whether the schedule was read whole and says when to run. The cron
-// expression is only counted here, and time zones are not looked up.
-func (s *Schedule) Valid() bool { return wellFormed(s) && len(s.problems()) == 0 }
+// Valid reports whether the schedule was read whole and says when to run. Its time zone
+// is looked up where the machine knows time zones.
+func (s *Schedule) Valid() bool {
+	return wellFormed(s) && len(s.problems()) == 0 && len(s.untimely()) == 0
+}
 
 // fault is what is wrong with a value of an object.
 type fault struct{ pointer, message, hint string }
@@ -95,15 +101,12 @@ func (s *Schedule) problems() []fault {
 
 func (s *Schedule) timing() []fault {
 	if s.ScheduleType != "calendar" {
-		if fields := len(strings.Fields(s.CronExpression)); fields != 5 {
-			return []fault{{"/cron_expression", fmt.Sprintf("a cron expression has 5 fields, this one %d", fields), `write minute, hour, day, month and weekday, such as "0 9 * * 1"`}}
-		}
-		return nil
-	}
-	if len(s.CalendarItems) == 0 {
-		return []fault{{"/calendar_items", "the calendar has no items", "add an item with a date"}}
+		return s.fields()
 	}
 	var found []fault
+	if len(s.CalendarItems) == 0 {
+		found = append(found, fault{"/calendar_items", "the calendar has no items", "add an item with a date"})
+	}
 	for i := range s.CalendarItems {
 		item := &s.CalendarItems[i]
 		at := fmt.Sprintf("/calendar_items/%d", i)
@@ -115,4 +118,55 @@ func (s *Schedule) timing() []fault {
 		}
 	}
 	return found
+}
+
+const cronHint = `write minute, hour, day, month and weekday (0 to 6 or SUN to SAT), such as "0 9 * * 1"`
+
+func (s *Schedule) fields() []fault {
+	if fields := len(strings.Fields(s.CronExpression)); fields != 5 {
+		return []fault{{"/cron_expression", fmt.Sprintf("a cron expression has 5 fields, this one %d", fields), cronHint}}
+	}
+	return nil
+}
+
+// untimely are a cron expression and a time zone that have the right form and are none
+// all the same, or that never come.
+func (s *Schedule) untimely() []fault {
+	found := s.zone()
+	if s.ScheduleType != "calendar" && len(s.fields()) == 0 {
+		found = append(found, s.expression()...)
+	}
+	return found
+}
+
+// expression checks the fields of the cron expression. The parser knows further forms,
+// which the format does not have.
+func (s *Schedule) expression() []fault {
+	const at = "/cron_expression"
+	shown := openjson.Excerpt(s.CronExpression, 60)
+	if strings.ContainsAny(s.CronExpression, "@=") {
+		return []fault{{at, fmt.Sprintf("%q is no cron expression", shown), cronHint}}
+	}
+	times, err := cron.ParseStandard(s.CronExpression)
+	if err != nil {
+		return []fault{{at, fmt.Sprintf("%q is no cron expression: %v", shown, err), cronHint}}
+	}
+	if times.Next(time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
+		return []fault{{at, fmt.Sprintf("no day is like %q, so the schedule never comes", shown), "correct day and month"}}
+	}
+	return nil
+}
+
+// zone checks the time zone, unless the machine knows none at all.
+func (s *Schedule) zone() []fault {
+	if s.Timezone == "" {
+		return nil
+	}
+	if _, err := time.LoadLocation(s.Timezone); err == nil && s.Timezone != "Local" {
+		return nil
+	}
+	if _, err := time.LoadLocation("Europe/London"); err != nil {
+		return nil
+	}
+	return []fault{{"/timezone", fmt.Sprintf("there is no time zone %q", openjson.Excerpt(s.Timezone, 60)), "write a name of the IANA time zone database, such as Europe/Oslo or UTC"}}
 }

@@ -16,6 +16,7 @@ const (
 	codeSettingsSchemaVersion  = "settings.schema_version.unknown"
 	codeSettingsModelsLegacy   = "settings.llm_config.legacy"
 	codeSettingsSchedule       = "settings.schedule.invalid"
+	codeSettingsScheduleTime   = "settings.schedule.time"
 	codeSettingsScheduleGroups = "settings.schedule.groups"
 )
 
@@ -33,5 +34,6 @@ var settingsCodes = []workspace.Diagnostic{
 	{Code: codeSettingsSchemaVersion, Severity: workspace.SeverityError, Message: "The file or its llm_config is in a form of a version that is not known.", Hint: "use a library that knows this version"},
 	{Code: codeSettingsModelsLegacy, Severity: workspace.SeverityNotice, Message: "The llm_config is of an older version. It is read as far as it is known.", Hint: "name the models in tiered_config and set schema_version to 2"},
 	{Code: codeSettingsSchedule, Severity: workspace.SeverityNotice, Message: "A schedule cannot be used as it is. It stays in the file.", Hint: "correct the schedule"},
+	{Code: codeSettingsScheduleTime, Severity: workspace.SeverityNotice, Message: "A cron expression has a value that there is not, or means a day that never comes, or the time zone is not known. The schedule does not run.", Hint: "correct the cron expression or the time zone"},
 	{Code: codeSettingsScheduleGroups, Severity: workspace.SeverityNotice, Message: "A schedule names no group of the variables, or one that there is not.", Hint: "set group_names to names of groups of variables/variables.json"},
 }

@@ -255,6 +255,9 @@ func (r *settingsReader) schedules() {
 		for _, problem := range schedule.problems() {
 			r.add(codeSettingsSchedule, at+problem.pointer, problem.message, problem.hint)
 		}
+		for _, problem := range schedule.untimely() {
+			r.add(codeSettingsScheduleTime, at+problem.pointer, problem.message, problem.hint)
+		}
 		if earlier, twice := first[schedule.ID]; twice && schedule.ID != "" {
 			r.add(codeSettingsSchedule, at+"/id", fmt.Sprintf("the id %q is that of schedule %d, too", schedule.ID, earlier+1), "give it another id")
 			continue

@@ -109,6 +109,19 @@ func TestFindingsInSettings(t *testing.T) {
 		{"an unknown mode of runs", `{"execution_defaults": {"run_mode": "sometimes"}}`, []string{"error settings.value.unknown /execution_defaults/run_mode"}},
 		{"a monitor of an unknown form", `{"post_run_monitor": ["x"]}`, []string{"notice settings.block.malformed /post_run_monitor"}},
 		{"a schedule that never comes", `{"schedules": [{"id": "a"}]}`, []string{"notice settings.schedule.invalid /schedules/0/cron_expression"}},
+		{"a cron expression of numbers that there are not", `{"schedules": [{"id": "a", "cron_expression": "61 * * * *"}, {"id": "b", "cron_expression": "* * * * MON-FRY"}, {"id": "c", "cron_expression": "*/0 * * * *"}]}`, []string{
+			"notice settings.schedule.time /schedules/0/cron_expression", "notice settings.schedule.time /schedules/1/cron_expression",
+			"notice settings.schedule.time /schedules/2/cron_expression",
+		}},
+		{"a day that never comes", `{"schedules": [{"id": "a", "cron_expression": "0 0 30 2 *"}, {"id": "leap", "cron_expression": "0 0 29 2 *"}]}`, []string{"notice settings.schedule.time /schedules/0/cron_expression"}},
+		{"forms of cron that the format does not have", `{"schedules": [{"id": "a", "cron_expression": "TZ=UTC 0 9 * *"}, {"id": "b", "cron_expression": "@every 1h 2 3 4"}, {"id": "c", "cron_expression": "TZ=0"}]}`, []string{
+			"notice settings.schedule.time /schedules/0/cron_expression", "notice settings.schedule.time /schedules/1/cron_expression",
+			"notice settings.schedule.invalid /schedules/2/cron_expression",
+		}},
+		{"expressions that are right", `{"schedules": [{"id": "a", "cron_expression": "*/15 8-18 1,15 JAN-jun mon-FRI", "timezone": "Europe/Oslo"}, {"id": "b", "cron_expression": "0 0 * * ?", "timezone": "UTC"}]}`, nil},
+		{"a time zone that there is not", `{"schedules": [{"id": "a", "cron_expression": "* * * * *", "timezone": "Europe/Olso"}, {"id": "b", "schedule_type": "calendar", "calendar_items": [{"date": "2026-12-24"}], "timezone": "Local"}]}`, []string{
+			"notice settings.schedule.time /schedules/0/timezone", "notice settings.schedule.time /schedules/1/timezone",
+		}},
 		{"a schedule without an id", `{"schedules": [{"cron_expression": "* * * * *"}]}`, []string{"notice settings.schedule.invalid /schedules/0/id"}},
 		{"two schedules of one id", `{"schedules": [{"id": "a", "cron_expression": "* * * * *"}, {"id": "a", "cron_expression": "* * * * *"}]}`, []string{"notice settings.schedule.invalid /schedules/1/id"}},
 		{"a schedule that is a text", `{"schedules": ["daily"]}`, []string{"notice settings.schedule.invalid /schedules/0"}},

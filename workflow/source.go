@@ -3,9 +3,10 @@ package workflow
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
+	"syscall"
 
+	"github.com/treadle-dev/treadle/internal/fileedit"
 	"github.com/treadle-dev/treadle/stepconfig"
 	"github.com/treadle-dev/treadle/workspace"
 )
@@ -28,26 +29,68 @@ type Source struct {
 // "iteration-1", that run's own step configuration is used, where it exists,
 // instead of the default one.
 func LoadSource(ctx context.Context, ws *workspace.Workspace, runFolder string) (*Source, error) {
-	src := &Source{}
-	for name, into := range map[string]*[]byte{
-		workspace.PlanFile:           &src.Plan,
-		workspace.SettingsFile:       &src.Settings,
-		workspace.VariablesFile:      &src.Variables,
-		workspace.SoulFile:           &src.Soul,
-		workspace.EvaluationPlanFile: &src.Evaluation,
-	} {
-		data, err := readIfExists(ctx, ws.Storage(), name)
-		if err != nil {
-			return nil, err
-		}
-		*into = data
-	}
-	var err error
-	src.StepConfigFile, src.StepConfig, err = stepconfig.Read(ctx, ws.Storage(), runFolder)
-	if err != nil {
+	src, faulty, err := loadSource(ctx, ws.Storage(), runFolder)
+	switch {
+	case err != nil:
 		return nil, err
+	case len(faulty) > 0:
+		return nil, faulty[0].err
 	}
 	return src, nil
+}
+
+// faultyFile is a name where a file belongs and none can be read.
+type faultyFile struct {
+	name string
+	err  error
+}
+
+// loadSource reads what it can: a folder in place of a file, or a file that may not be
+// read, is the workflow's fault. The error is the storage's.
+func loadSource(ctx context.Context, st workspace.Storage, runFolder string) (*Source, []faultyFile, error) {
+	src := &Source{}
+	var faulty []faultyFile
+	note := func(name string, err error) error {
+		if err == nil || !isFileFault(ctx, st, name, err) {
+			return err
+		}
+		faulty = append(faulty, faultyFile{name, err})
+		return nil
+	}
+	for _, file := range []struct {
+		name string
+		into *[]byte
+	}{
+		{workspace.PlanFile, &src.Plan},
+		{workspace.SettingsFile, &src.Settings},
+		{workspace.VariablesFile, &src.Variables},
+		{workspace.SoulFile, &src.Soul},
+		{workspace.EvaluationPlanFile, &src.Evaluation},
+	} {
+		data, err := readIfExists(ctx, st, file.name)
+		if err := note(file.name, err); err != nil {
+			return nil, nil, err
+		}
+		*file.into = data
+	}
+	var err error
+	src.StepConfigFile, src.StepConfig, err = stepconfig.Read(ctx, st, runFolder)
+	if err := note(src.StepConfigFile, err); err != nil {
+		return nil, nil, err
+	}
+	return src, faulty, nil
+}
+
+// isFileFault tells what is there instead of a file from a storage that does not work.
+func isFileFault(ctx context.Context, st workspace.Storage, name string, err error) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, syscall.ELOOP) {
+		return true
+	}
+	info, statErr := st.Stat(ctx, name)
+	return statErr == nil && !info.Mode().IsRegular()
 }
 
 // locate enters the lines of findings about the files.
@@ -68,14 +111,5 @@ func (s *Source) locate(ds workspace.Diagnostics) {
 
 // readIfExists returns nil for a file that does not exist.
 func readIfExists(ctx context.Context, st workspace.Storage, name string) ([]byte, error) {
-	data, err := st.ReadFile(ctx, name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	case data == nil:
-		return []byte{}, nil
-	}
-	return data, nil
+	return fileedit.ReadIfExists(ctx, st, name)
 }

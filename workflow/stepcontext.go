@@ -31,7 +31,7 @@ type StepContext struct {
 }
 
 func newStepContext(r *Run, l *leaf, started time.Time) *StepContext {
-	return &StepContext{run: r, step: l.step, leaf: l, started: started}
+	return &StepContext{run: r, step: l.step.withVariables(r.vars), leaf: l, started: started}
 }
 
 // Context ends when the run is canceled.

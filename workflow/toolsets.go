@@ -69,7 +69,7 @@ func (s *sessions) shared(ctx context.Context, ts agent.Toolset, scope agent.Sco
 	return session, nil
 }
 
-// close closes every session, the latest first.
+// close closes every session.
 func (s *sessions) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,11 +78,15 @@ func (s *sessions) close() error {
 	return err
 }
 
+// closeAll closes sessions side by side: each may take the seconds that a server is given
+// to go by itself, and who cancels a run waits for all.
 func closeAll(opened []agent.ToolSession) error {
-	var errs []error
-	for _, session := range slices.Backward(opened) {
-		errs = append(errs, session.Close())
+	errs := make([]error, len(opened))
+	var wg sync.WaitGroup
+	for i, session := range opened {
+		wg.Go(func() { errs[i] = session.Close() })
 	}
+	wg.Wait()
 	return errors.Join(errs...)
 }
 
@@ -152,15 +156,15 @@ func optional(ts agent.Toolset) bool {
 // openTools opens what the step selects. A toolset that is optional and not there is
 // left out and noted.
 func (sc *StepContext) openTools(ctx context.Context) (*stepTools, error) {
-	selected, err := sc.run.ctl.selected(selectionOf(sc.step.effective))
-	if err != nil {
-		return nil, err
-	}
 	tools := &stepTools{guard: sc.guard()}
+	selected, err := sc.run.ctl.selected(selectionOf(sc.step.effective))
 	for _, ts := range selected {
-		if err := tools.add(ctx, sc, ts); err != nil {
-			return nil, errors.Join(err, tools.close())
+		if err = tools.add(ctx, sc, ts); err != nil {
+			break
 		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, tools.close())
 	}
 	return tools, nil
 }
@@ -220,6 +224,29 @@ func (t *stepTools) list(ctx context.Context) ([]agent.Tool, error) {
 		}
 	}
 	return tools, nil
+}
+
+// requireNamed refuses tools that are selected by name and that their toolset, which is
+// there, does not offer. Who names a tool that there is not gets fewer than it thinks.
+func (t *stepTools) requireNamed(ctx context.Context) error {
+	var errs []error
+	for i := range t.sources {
+		source := &t.sources[i]
+		if !slices.ContainsFunc(source.patterns(), namesOneTool) {
+			continue
+		}
+		offered, err := source.session.Tools(ctx)
+		if err != nil && optional(source.toolset) && ctx.Err() == nil {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("tools of server %s: %w", source.toolset.Name(), err)
+		}
+		for _, missing := range source.missing(agent.ToolSpecs(offered)) {
+			errs = append(errs, missing)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (t *stepTools) close() error { return closeAll(t.own) }

@@ -14,6 +14,7 @@ const (
 	codeVariableReserved      = "variables.name.reserved"
 	codeVariableUnknown       = "variables.unknown"
 	codeVariableMissing       = "variables.value.missing"
+	codeVariableLiteral       = "variables.literal"
 	codeVariableOverride      = "variables.override.unknown"
 	codeInputMissing          = "variables.input.missing"
 	codeGroupName             = "variables.group.name.missing"
@@ -38,10 +39,11 @@ var variablesCodes = []workspace.Diagnostic{
 	{Code: codeVariableDuplicate, Severity: workspace.SeverityError, Message: "A variable is declared twice.", Hint: "remove one of them"},
 	{Code: codeVariableCase, Severity: workspace.SeverityNotice, Message: "Two variables differ only by case.", Hint: "rename one of them, since they are easily taken for each other"},
 	{Code: codeVariableReserved, Severity: workspace.SeverityNotice, Message: "A variable is called GROUP_NAME, as what scripts get the name of the run's group in.", Hint: "choose another name"},
-	{Code: codeVariableUnknown, Severity: workspace.SeverityError, Message: "A text of the plan uses a variable that is not declared.", Hint: "declare it in variables/variables.json, or correct the name"},
-	{Code: codeVariableMissing, Severity: workspace.SeverityError, Message: "A text of the plan uses a variable that has no value.", Hint: "give one in variables/variables.json or when the run is started"},
+	{Code: codeVariableUnknown, Severity: workspace.SeverityError, Message: "A text of the plan, or the name of a file in a validation_schema, uses a variable that is not declared.", Hint: "declare it in variables/variables.json, or correct the name"},
+	{Code: codeVariableMissing, Severity: workspace.SeverityError, Message: "A text of the plan, or the name of a file in a validation_schema, uses a variable that has no value.", Hint: "give one in variables/variables.json or when the run is started"},
+	{Code: codeVariableLiteral, Severity: workspace.SeverityNotice, Message: "A variable stands in a pattern, a path or a query of a validation_schema, where no value is put in. It is taken as it stands.", Hint: "write the value itself, or check a file that holds it"},
 	{Code: codeVariableOverride, Severity: workspace.SeverityError, Message: "A run was given a value for a variable that is not declared.", Hint: "declare it in variables/variables.json, or correct the name"},
-	{Code: codeInputMissing, Severity: workspace.SeverityError, Message: "A text of the plan uses an input that the run was not given.", Hint: "give it when the run is started, such as --var input.question=…"},
+	{Code: codeInputMissing, Severity: workspace.SeverityError, Message: "A text of the plan, or the name of a file in a validation_schema, uses an input that the run was not given.", Hint: "give it when the run is started, such as --var input.question=…"},
 	{Code: codeGroupName, Severity: workspace.SeverityError, Message: "A group has no name.", Hint: "give it a name"},
 	{Code: codeGroupFolder, Severity: workspace.SeverityError, Message: "No folder can be called after a group.", Hint: "use letters and digits, and at most 100 bytes"},
 	{Code: codeGroupReserved, Severity: workspace.SeverityError, Message: "The folder of a group would be one that runs have already.", Hint: "choose another name"},

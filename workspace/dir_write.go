@@ -36,10 +36,10 @@ func (d *Dir) WriteFile(ctx context.Context, name string, data []byte, sync Sync
 // inFolderOf calls do with the folder of a name, which it makes if need be.
 func (d *Dir) inFolderOf(name string, do func(*os.Root) error) error {
 	return retryVanished(func() error {
-		folder, err := d.root.OpenRoot(parent(name))
+		folder, err := openBelow(d.root, parent(name))
 		if errors.Is(err, os.ErrNotExist) {
 			if err = d.mkdirs(parent(name)); err == nil {
-				folder, err = d.root.OpenRoot(parent(name))
+				folder, err = openBelow(d.root, parent(name))
 			}
 		}
 		if err != nil {

@@ -22,7 +22,7 @@ func (f *GuardedFiles) openRoot() (*os.Root, error) {
 // the name itself stands for, not what it leads to. Looking after opening leaves no
 // gap; a name that is changed in between leads to another file than the open one.
 func step(from *os.Root, element string) (*os.Root, error) {
-	next, err := from.OpenRoot(element)
+	next, err := openBelow(from, element)
 	if err == nil {
 		err = requireSame(from, element, func() (fs.FileInfo, error) { return next.Stat(".") })
 		if err == nil {
@@ -35,6 +35,11 @@ func step(from *os.Root, element string) (*os.Root, error) {
 	}
 	return nil, err
 }
+
+// openBelow opens a folder below another. With "/." the name itself is opened as a
+// folder or not at all. Without, opening a pipe of that name would wait for its other
+// end, which nothing could end.
+func openBelow(from *os.Root, name string) (*os.Root, error) { return from.OpenRoot(name + "/.") }
 
 // requireSame gives [ErrGuardLink] unless a name stands for the open file itself.
 func requireSame(folder *os.Root, name string, stat func() (fs.FileInfo, error)) error {

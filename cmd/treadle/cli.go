@@ -115,7 +115,7 @@ func (c *command) parse(args []string) error {
 	case err != nil:
 		return &usageError{err.Error()}
 	case c.flags.NArg() > 0:
-		return &usageError{fmt.Sprintf("%s takes no argument %q", c.verb.name, c.flags.Arg(0))}
+		return &usageError{fmt.Sprintf("%s takes no argument %q; the folder of the workflow is given by -C", c.verb.name, c.flags.Arg(0))}
 	}
 	return nil
 }

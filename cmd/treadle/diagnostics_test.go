@@ -33,6 +33,7 @@ func chapters() []chapter {
 		{"variables", "Variables", "Of `variables/variables.json`, and of the texts that use variables."},
 		{"soul", "Objective", "Of `soul/soul.md`."},
 		{"evaluation", "Evaluation", "Of `evaluation/evaluation_plan.json`."},
+		{"file", "Files", "Of any file of the workflow."},
 		{"learning", "Learnings", "Of what is kept about learnings below `learnings/`."},
 		{"mcp", "Servers", "Of `.mcp.json`."},
 		{"selection", "Selections", "Of what steps select and the host does not have. Reported at the selection."},

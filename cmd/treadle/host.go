@@ -72,7 +72,8 @@ func (c *command) hide(secrets map[string]string) {
 }
 
 // servers reads .mcp.json. The secrets are those of the host and the values that
-// the file takes from the environment, by the names of their variables. The error
+// the file takes from the environment, by the names of their variables, but for settings
+// that are no secret and could not be hidden, such as ${DEBUG} that is true. The error
 // is a [mcp.ConfigErrors] or the storage's.
 func (c *command) servers(ctx context.Context, ws *workspace.Workspace) ([]mcp.Server, map[string]string, error) {
 	secrets := map[string]string{}
@@ -89,7 +90,7 @@ func (c *command) servers(ctx context.Context, ws *workspace.Workspace) ([]mcp.S
 	root, _ := ws.LocalPath(".")
 	servers, err := mcp.ReadConfig(data, func(name string) (string, bool) {
 		value, ok := c.lookup(name)
-		if ok && !leadsTo(value, root) {
+		if ok && !leadsTo(value, root) && !workflow.IsRecordWord(value) {
 			secrets[name] = value
 		}
 		return value, ok

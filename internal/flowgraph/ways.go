@@ -17,6 +17,10 @@ type Ways struct {
 	seen  []int32 // by node: the search that came by
 	stop  []int32 // by node: the search that it ends
 	left  []int32
+
+	// Looked counts the nodes that questions have come by: what they cost, whatever the
+	// machine.
+	Looked int
 }
 
 // From follows every edge from a start.
@@ -152,6 +156,7 @@ func (w *Ways) Pass(to int32, through []int32) (some, all bool) {
 	if !w.Reach(to) {
 		return false, false
 	}
+	w.Looked += len(through)
 	for _, node := range through {
 		if w.Dominates(node, to) {
 			return true, true
@@ -180,6 +185,7 @@ func (w *Ways) Before(to int32, nodes []int32) []int32 {
 	if !w.Reach(to) {
 		return nil
 	}
+	w.Looked += len(nodes)
 	all := true
 	for _, node := range nodes {
 		all = all && w.Dominates(node, to)
@@ -206,6 +212,7 @@ func (w *Ways) back(to int32, enter func(int32) bool, atStart func()) {
 	for len(w.left) > 0 {
 		node := w.left[len(w.left)-1]
 		w.left = w.left[:len(w.left)-1]
+		w.Looked++
 		if node == w.start {
 			atStart()
 		}

@@ -167,6 +167,14 @@ func Indent(text []byte, prefix string) []byte {
 	return out.Bytes()
 }
 
+// LineEnds gives a text the line ends of another one, where all of that one's are CR LF.
+func LineEnds(text, like []byte) []byte {
+	if n := bytes.Count(like, []byte("\r\n")); n == 0 || n != bytes.Count(like, []byte("\n")) {
+		return text
+	}
+	return bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\n"), []byte("\r\n"))
+}
+
 func last(members []Member, key string) int {
 	for i, member := range slices.Backward(members) {
 		if member.Key == key {

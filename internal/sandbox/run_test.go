@@ -35,6 +35,19 @@ func TestRunGivesACommandItsFolderInputAndOutput(t *testing.T) {
 	assert.Equal(t, "made\n", string(data))
 }
 
+func TestRunShowsPathsBelowVarTmp(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	folder, err := os.MkdirTemp("/var/tmp", "treadle-path-") //nolint:usetesting // it must lie there, wherever the others do
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(folder)) })
+	require.NoError(t, os.Chmod(folder, 0o777)) //nolint:gosec // the command is another user
+	b.command.Paths = append(b.command.Paths, sandbox.Path{Name: folder, Write: true})
+	result := b.shell("echo made > " + folder + "/file; cat " + folder + "/file")
+	assert.Zero(t, result.ExitCode)
+	assert.Equal(t, "made\n", b.output.String())
+}
+
 func TestRunTellsTheSignalThatEndedACommand(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

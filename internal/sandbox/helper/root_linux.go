@@ -166,7 +166,10 @@ func (r *root) own(config *Config) error {
 		"/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0", "/dev/stdout": "/proc/self/fd/1", "/dev/stderr": "/proc/self/fd/2",
 		"/etc/mtab": "/proc/self/mounts", "/var/tmp": "/tmp",
 	} {
-		r.put(place{name: name, link: target})
+		leads := func(bind Bind) bool { return strings.HasPrefix(bind.Name, name+"/") }
+		if !slices.ContainsFunc(config.Binds, leads) { // else it is the folder of a path
+			r.put(place{name: name, link: target})
+		}
 	}
 	for name, text := range map[string]string{
 		"/etc/passwd":        fmt.Sprintf("treadle:x:%d:%d:the command:/tmp:/bin/sh\nnobody:x:65534:65534:the host:/nonexistent:/bin/false\n", config.User, config.Group),
