@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Answer is what a person said.
@@ -31,7 +32,7 @@ var (
 
 // read turns what a person wrote into an answer, or says what would be one.
 func (q *Question) read(text string) (Answer, error) {
-	trimmed := strings.TrimSpace(text)
+	trimmed := trim(text)
 	if trimmed == "" && q.Default != "" {
 		trimmed = q.Default
 	}
@@ -45,15 +46,15 @@ func (q *Question) read(text string) (Answer, error) {
 	case q.Kind == KindChoice:
 		return q.readChoice(trimmed)
 	case q.Kind == KindSecret:
-		return Answer{Value: trimmed}, nil
+		return Answer{Value: strings.TrimSpace(text)}, nil
 	}
 	return Answer{Value: strings.ToValidUTF8(trimmed, "\uFFFD")}, nil
 }
 
 func (q *Question) readYesNo(text string) (Answer, error) {
 	word := strings.ToLower(text)
-	for i, label := range q.Options {
-		if strings.EqualFold(label, text) {
+	for i, shown := range q.choices() {
+		if strings.EqualFold(shown, text) || len(q.Options) > 0 && strings.EqualFold(q.Options[i], text) {
 			return Answer{Value: [...]string{"yes", "no"}[i]}, nil
 		}
 	}
@@ -73,18 +74,34 @@ func (q *Question) readChoice(text string) (Answer, error) {
 		chosen = slices.IndexFunc(q.Options, func(option string) bool { return strings.EqualFold(option, text) })
 	}
 	if chosen < 0 {
-		number := text
-		if len(text) > len("option") && strings.EqualFold(text[:len("option")], "option") {
-			number = strings.TrimSpace(text[len("option"):])
-		}
-		if n, err := strconv.Atoi(number); err == nil {
-			chosen = n - 1
-		}
+		chosen = slices.IndexFunc(q.choices(), func(shown string) bool { return strings.EqualFold(shown, text) })
+	}
+	if chosen < 0 {
+		chosen = optionNumber(text) - 1
 	}
 	if chosen < 0 || chosen >= len(q.Options) {
 		return Answer{}, &AnswerError{ID: q.ID, Reason: "it is none of the options", Choices: q.choices()}
 	}
 	return Answer{Value: q.Options[chosen], Option: chosen + 1}, nil
+}
+
+// optionNumber reads an option's number as people write it, such as 2, "2." or
+// "Option 2"; 0 when it is none. A sign makes it none: +1 is how people agree.
+func optionNumber(text string) int {
+	if len(text) > len("option") && strings.EqualFold(text[:len("option")], "option") {
+		text = strings.TrimSpace(text[len("option"):])
+	}
+	n, err := strconv.ParseUint(strings.TrimRight(text, ".)"), 10, 16)
+	if err != nil {
+		return 0
+	}
+	return int(n)
+}
+
+// trim takes away what cannot be seen at both ends: space, control characters, and
+// marks such as those of writing direction that a copied text brings along.
+func trim(text string) string {
+	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Cf) })
 }
 
 // choices are what may be answered, as people are shown them; nil when anything may.

@@ -2,6 +2,8 @@ package feedback
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 )
 
@@ -35,7 +37,7 @@ func (in *Inbox) Ask(ctx context.Context, q *Question) (*Entry, error) {
 			}
 			return e.seen(in.config.Now()), nil
 		}
-		next.Key = q.Key + "/again/" + itoa(again)
+		next.Key = fmt.Sprintf("%s/again/%d", q.Key, again)
 		next.Deadline = time.Time{}
 		if next.Timeout == 0 && !q.Deadline.IsZero() {
 			next.Timeout = e.Deadline.Sub(e.AskedAt)
@@ -96,11 +98,14 @@ func (in *Inbox) change(ctx context.Context, kind, run, id string, next func([]r
 		made = r != nil
 		return r, err
 	})
-	if err != nil {
-		return nil, false, err
+	if e = fold(records); err == nil && e == nil {
+		err = notFound(id)
 	}
-	if e = fold(records); e == nil {
-		return nil, false, notFound(id)
+	switch {
+	case errors.Is(err, ErrNotFound): // its file went meanwhile
+		return nil, false, errors.Join(err, in.drop(ctx, id, &listed{pending: []touch{{mark: mark}}}))
+	case err != nil:
+		return nil, false, err
 	}
 	in.settle(ctx, e, mark)
 	return e, made, nil
@@ -129,12 +134,14 @@ func (in *Inbox) settle(ctx context.Context, e *Entry, marks ...string) {
 //
 // The errors: [*AnsweredError] when somebody was first, [*ExpiredError] past the
 // deadline, [*WithdrawnError], [*AnswerError] when the value is no answer to this kind
-// of question (the message lists the choices), [ErrNotFound], and [ErrSecretElsewhere]
-// for a secret question that this inbox has not asked.
+// of question (the message lists the choices), [*InvalidError] when By or Source is too
+// long, [ErrNotFound], and [ErrSecretElsewhere] for a secret question that this inbox has
+// not asked.
 //
-// Of a choice the value may be an option's name, its number from 1, or "option" and the
-// number. Leading and trailing space does not count. An empty value is the default,
-// where the question has one.
+// Of a choice the value may be an option's name, its number from 1 with or without the
+// word "option" before it, or both as people are shown them. Space and invisible
+// characters at the ends do not count. An empty value is the default, where the question
+// has one.
 func (in *Inbox) Answer(ctx context.Context, id string, a Answer) (*Entry, error) {
 	e, err := in.find(ctx, id)
 	if err != nil {
@@ -146,6 +153,9 @@ func (in *Inbox) Answer(ctx context.Context, id string, a Answer) (*Entry, error
 	given, err := e.read(a.Value)
 	if err != nil {
 		return nil, err
+	}
+	if len(a.By) > MaxTitle || len(a.Source) > MaxTitle {
+		return nil, &InvalidError{Field: "by or source of an answer", Reason: fmt.Sprintf("is longer than %d bytes", MaxTitle)}
 	}
 	given.By, given.Source, given.At = in.config.Redact(a.By), in.config.Redact(a.Source), stamp(a.At)
 	if given.At.IsZero() {
@@ -198,14 +208,15 @@ func (in *Inbox) record(ctx context.Context, e *Entry, a Answer) (after *Entry, 
 func (in *Inbox) expire(ctx context.Context, run, id string, now time.Time, reason string) (e *Entry, did bool, err error) {
 	e, did, err = in.change(ctx, recordTouched, run, id, func(records []record) (*record, error) {
 		there := fold(records)
-		if there == nil || there.State != Open || reason == "" && !there.due(now) {
+		switch {
+		case there == nil || there.State != Open:
 			return nil, nil
+		case there.due(now):
+			return &record{Kind: recordExpired, At: there.Deadline}, nil
+		case reason != "":
+			return &record{Kind: recordExpired, At: stamp(now), Reason: reason}, nil
 		}
-		at := there.Deadline
-		if reason != "" {
-			at = stamp(now)
-		}
-		return &record{Kind: recordExpired, At: at, Reason: reason}, nil
+		return nil, nil
 	})
 	if did {
 		in.secrets.forget(id)
@@ -215,7 +226,8 @@ func (in *Inbox) expire(ctx context.Context, run, id string, now time.Time, reas
 }
 
 // Withdraw takes a question back: nobody can answer it any more. Withdrawing what is
-// closed changes nothing. The entry is what stands then.
+// closed changes nothing, and what is past its deadline expires. The entry is what stands
+// then.
 func (in *Inbox) Withdraw(ctx context.Context, id, reason string) (*Entry, error) {
 	e, err := in.find(ctx, id)
 	if err != nil {
@@ -228,12 +240,16 @@ func (in *Inbox) withdraw(ctx context.Context, e *Entry, reason string) (*Entry,
 	if e.State != Open {
 		return e, nil
 	}
-	reason = in.config.Redact(reason)
+	reason = clip(in.config.Redact(reason))
 	after, did, err := in.change(ctx, recordTouched, e.Run, e.ID, func(records []record) (*record, error) {
-		if there := fold(records); there == nil || there.State != Open {
+		there, now := fold(records), stamp(in.config.Now())
+		switch {
+		case there == nil || there.State != Open:
 			return nil, nil
+		case there.due(now):
+			return &record{Kind: recordExpired, At: there.Deadline}, nil
 		}
-		return &record{Kind: recordWithdrawn, At: stamp(in.config.Now()), Reason: reason}, nil
+		return &record{Kind: recordWithdrawn, At: now, Reason: reason}, nil
 	})
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/treadle-dev/treadle/workspace"
 )
@@ -98,7 +99,7 @@ func (d *delivery) send(ctx context.Context, n *Notification) (Receipt, error) {
 	for _, ch := range all.without(n.ExcludeChannels) {
 		was := before[ch.Name]
 		switch {
-		case was.last != nil && (was.last.Status != Failed || was.tries >= maxTries):
+		case was.last != nil && (!d.again(was.last.Status) || was.tries >= maxTries):
 			receipts = append(receipts, *was.last)
 		case d.once && was.begun > 0:
 			receipts = append(receipts, Receipt{
@@ -151,7 +152,7 @@ func (d *delivery) use(ctx context.Context, channels Channels, n *Notification) 
 	for range channels {
 		r := <-coming
 		receipts = append(receipts, r)
-		if r.Status == Failed && ctx.Err() != nil {
+		if (r.Status == Failed || r.Status == InDoubt) && ctx.Err() != nil {
 			continue // the caller gave up, not the channel
 		}
 		// The message is sent: its receipt is kept although the caller has given up.
@@ -166,13 +167,49 @@ func (d *delivery) use(ctx context.Context, channels Channels, n *Notification) 
 func (d *delivery) one(ctx context.Context, ch *Channel, n *Notification) Receipt {
 	limited, stop := context.WithTimeout(ctx, d.in.config.NotifyTimeout)
 	defer stop()
-	r := ch.notify(limited, n)
+	r := notifyWithin(limited, ch, n).redacted(d.in.config.Redact)
 	r.At = stamp(d.in.config.Now())
-	r.Detail = d.in.config.Redact(r.Detail)
-	if r.Status == Failed {
+	if r.Status == Failed || r.Status == InDoubt {
 		d.in.config.Logger.WarnContext(ctx, "a channel failed", "channel", ch.Name, "notification", n.Key, "detail", r.Detail)
 	}
 	return r
+}
+
+// again reports whether a channel is used again after what became of the last use.
+func (d *delivery) again(last Status) bool {
+	return last == Failed || last == InDoubt && !d.once
+}
+
+// leaveGrace is how long a notifier may take to return when its context has ended.
+const leaveGrace = time.Second
+
+// notifyWithin leaves a notifier that does not return when its time is over. It may have
+// sent the message, or do so yet.
+func notifyWithin(ctx context.Context, ch *Channel, n *Notification) Receipt {
+	coming := make(chan Receipt, 1)
+	go func() {
+		defer close(coming)
+		coming <- ch.notify(ctx, n)
+	}()
+	received := func(r Receipt, ok bool) Receipt {
+		if !ok {
+			return Receipt{Channel: ch.Name, Status: InDoubt, Detail: "the notifier ended its goroutine"}
+		}
+		return r
+	}
+	select {
+	case r, ok := <-coming:
+		return received(r, ok)
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(leaveGrace)
+	defer grace.Stop()
+	select {
+	case r, ok := <-coming:
+		return received(r, ok)
+	case <-grace.C:
+		return Receipt{Channel: ch.Name, Status: InDoubt, Detail: "the notifier did not return when its time was over, and was left"}
+	}
 }
 
 func (d *delivery) add(ctx context.Context, r record) error {

@@ -31,6 +31,7 @@ type Config struct {
 	// by channel.
 	Notifier Notifier
 	// NotifyTimeout limits one notification on one channel; 0 is [DefaultNotifyTimeout].
+	// A notifier that does not return then is left, and what became of it is [InDoubt].
 	NotifyTimeout time.Duration
 	// Logger takes what does not stop a question, such as a notifier that fails. Nil
 	// discards.
@@ -78,7 +79,7 @@ func (c Config) withDefaults() Config {
 }
 
 // Inbox holds the questions of one workspace. It starts no goroutine that outlives a
-// call, and keeps nothing in memory but secrets that wait to be taken. It is safe for
+// call, except that of a notifier which does not return when its context ends, and keeps nothing in memory but secrets that wait to be taken. It is safe for
 // concurrent use, and so are several inboxes, also in several processes, over one
 // storage. Get one from [New].
 type Inbox struct {
@@ -87,11 +88,13 @@ type Inbox struct {
 	index   *index
 	secrets *secrets
 	hints   hints
+	// expiring holds one token while somebody who waits marks a question.
+	expiring chan struct{}
 }
 
 // New returns the inbox of the workspace over a storage. It reads nothing.
 func New(st workspace.Storage, config Config) *Inbox {
-	in := &Inbox{st: st, config: config.withDefaults(), secrets: newSecrets()}
+	in := &Inbox{st: st, config: config.withDefaults(), secrets: newSecrets(), expiring: make(chan struct{}, 1)}
 	in.index = &index{
 		st: st, now: in.config.Now, lockWait: in.config.LockWait, rebuild: in.openRecords,
 		writing: make(chan struct{}, 1), end: -1, compact: compactFrom,
@@ -173,11 +176,13 @@ func (in *Inbox) runs(ctx context.Context) ([]string, error) {
 		}
 		for _, sub := range inside {
 			run := e.Name() + "/" + sub.Name()
-			switch {
-			case !sub.IsDir():
-			case sub.Name() == workspace.FeedbackDir:
+			if !sub.IsDir() {
+				continue
+			}
+			if sub.Name() == workspace.FeedbackDir { // perhaps also the name of a group
 				found = append(found, e.Name())
-			case in.isFolder(ctx, workspace.RunLayout(run).Feedback()):
+			}
+			if in.isFolder(ctx, workspace.RunLayout(run).Feedback()) {
 				found = append(found, run)
 			}
 		}

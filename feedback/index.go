@@ -37,19 +37,23 @@ const (
 )
 
 // read returns what is listed. A missing or damaged list is made anew, on the storage
-// too if there is something to list and it can be written.
+// too if there are runs and it can be written: an empty one spares the next reader a look
+// into all of them.
 func (x *index) read(ctx context.Context) (*view, error) {
 	file := logFile{st: x.st, name: workspace.OpenQuestionsFile}
 	p, _, err := file.read(ctx)
 	if err == nil && len(p.records) > 0 {
 		return foldIndex(p.records), nil
 	}
-	if err != nil && !isBroken(err) {
+	if err != nil && !errors.Is(err, ErrDamaged) {
 		return nil, err
 	}
 	records, err := x.rebuild(ctx)
-	if err != nil || len(records) == 0 {
-		return foldIndex(nil), err
+	if err != nil {
+		return nil, err
+	}
+	if _, err := x.st.Stat(ctx, workspace.RunsDir); errors.Is(err, fs.ErrNotExist) {
+		return foldIndex(nil), nil
 	}
 	if x.add(ctx) != nil {
 		return foldIndex(records), ctx.Err()
@@ -60,9 +64,6 @@ func (x *index) read(ctx context.Context) (*view, error) {
 	return foldIndex(p.records), nil
 }
 
-// isBroken reports whether a list must be made anew.
-func isBroken(err error) bool { return errors.Is(err, ErrDamaged) }
-
 // add appends records, durably.
 func (x *index) add(ctx context.Context, records ...record) error {
 	unlock, err := x.lock(ctx)
@@ -71,7 +72,7 @@ func (x *index) add(ctx context.Context, records ...record) error {
 	}
 	err = x.append(ctx, records)
 	if err == nil && x.end >= x.compact {
-		err = x.shrink(ctx)
+		_ = x.shrink(ctx) // the records are there; the next append tries again
 	}
 	return errors.Join(err, unlock())
 }
@@ -122,7 +123,7 @@ func (x *index) load(ctx context.Context) error {
 	file := logFile{st: x.st, name: workspace.OpenQuestionsFile}
 	p, size, err := file.read(ctx)
 	switch {
-	case err != nil && !isBroken(err):
+	case err != nil && !errors.Is(err, ErrDamaged):
 		return err
 	case err != nil || len(p.records) == 0:
 		records, err := x.rebuild(ctx)

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"strconv"
+	"strings"
 )
 
 // Filter says which questions are listed. The zero value is the open ones of all runs.
@@ -102,9 +102,10 @@ func (in *Inbox) listAll(ctx context.Context, f *Filter) ([]*Entry, error) {
 // questions have aliases. Of several with one alias the open one is meant. The error
 // matches [ErrNotFound] or is an [*AmbiguousError].
 func (in *Inbox) Resolve(ctx context.Context, run, name string) (*Entry, error) {
-	e, err := in.Get(ctx, name)
-	if err == nil || !errors.Is(err, ErrNotFound) {
-		return e, err
+	if strings.Contains(name, "/") { // as ids do
+		if e, err := in.Get(ctx, name); err == nil || !errors.Is(err, ErrNotFound) {
+			return e, err
+		}
 	}
 	open, err := in.List(ctx, Filter{Run: run})
 	if err != nil && len(open) == 0 {
@@ -176,5 +177,3 @@ func (in *Inbox) Follow(ctx context.Context, f Filter) iter.Seq2[*Entry, error] 
 		}
 	}
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }

@@ -3,6 +3,7 @@ package feedback
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -166,7 +167,8 @@ const (
 	Failed      Status = "failed"
 	NoRecipient Status = "no_recipient"
 	NoChannels  Status = "no_channels_configured"
-	// InDoubt is of one channel: its process died while it was sending.
+	// InDoubt is of one channel: its process died while it was sending, or the notifier
+	// was left because it did not return.
 	InDoubt Status = "in_doubt"
 )
 
@@ -181,4 +183,22 @@ type Receipt struct {
 	At        time.Time `json:"at,omitzero"`
 	// Channels are the receipts of the channels, where there are several.
 	Channels []Receipt `json:"channels,omitempty"`
+}
+
+// redacted is a copy whose texts are cleaned, and cut to what a file should hold.
+func (r Receipt) redacted(redact func(string) string) Receipt {
+	r.Reference, r.Detail = clip(redact(r.Reference)), clip(redact(r.Detail))
+	r.Channels = slices.Clone(r.Channels)
+	for i := range r.Channels {
+		r.Channels[i] = r.Channels[i].redacted(redact)
+	}
+	return r
+}
+
+// clip cuts a text from outside that nobody has bounded, such as an error.
+func clip(text string) string {
+	if len(text) <= MaxTitle {
+		return text
+	}
+	return strings.ToValidUTF8(text[:MaxTitle], "") + " …"
 }

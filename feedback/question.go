@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -28,7 +29,7 @@ const (
 // Limits of a question, in bytes where not said otherwise.
 const (
 	MaxText    = 32 << 10 // of text and context, each
-	MaxTitle   = 1 << 10  // of title, alias and step, each
+	MaxTitle   = 1 << 10  // of title, alias, step and group, each; of who answers and by which way
 	MaxKey     = 2 << 10
 	MaxOptions = 100 // their number
 	MaxOption  = 1 << 10
@@ -40,7 +41,9 @@ type Question struct {
 	// ID is RunID, "/" and Key. [Inbox.Ask] sets it.
 	ID string `json:"id"`
 	// Alias is another name of the question inside its run, such as the id that a model
-	// has made up. It need not be unique.
+	// has made up. It need not be unique: a step that is visited again, or a sub-agent
+	// beside it, may make up the same. A name that fits several open questions answers
+	// none of them; see [Inbox.Resolve].
 	Alias string `json:"alias,omitempty"`
 	// RunID is the immutable id of the run, Run its folder below runs, such as
 	// iteration-3 or iteration-3/production.
@@ -81,7 +84,7 @@ func (q *Question) normalized(now time.Time, redact func(string) string) (*Quest
 	}
 	n.Options = slices.Clone(q.Options)
 	for i := range n.Options {
-		n.Options[i] = redact(strings.TrimSpace(n.Options[i]))
+		n.Options[i] = redact(trim(n.Options[i]))
 	}
 	for _, text := range []*string{&n.Title, &n.Text, &n.Context, &n.Default, &n.Alias} {
 		*text = redact(strings.ToValidUTF8(*text, "\uFFFD"))
@@ -99,12 +102,12 @@ func (q *Question) check() error {
 	}
 	refuse := func(field, reason string) error { return &InvalidError{Field: field, Reason: reason} }
 	switch {
-	case strings.TrimSpace(q.Text) == "":
+	case trim(q.Text) == "":
 		return refuse("text", "is empty; say what is asked")
 	case len(q.Text) > MaxText, len(q.Context) > MaxText:
 		return refuse("text or context", fmt.Sprintf("is longer than %d bytes; put the rest in a file and name it", MaxText))
-	case len(q.Title) > MaxTitle, len(q.Alias) > MaxTitle, len(q.Step) > MaxTitle:
-		return refuse("title, alias or step", fmt.Sprintf("is longer than %d bytes", MaxTitle))
+	case len(q.Title) > MaxTitle, len(q.Alias) > MaxTitle, len(q.Step) > MaxTitle, len(q.Group) > MaxTitle:
+		return refuse("title, alias, step or group", fmt.Sprintf("is longer than %d bytes", MaxTitle))
 	case q.Kind == KindText || q.Kind == KindSecret:
 		if len(q.Options) > 0 {
 			return refuse("options", fmt.Sprintf("belong to a question of kind %s, not %s", KindChoice, q.Kind))
@@ -112,6 +115,9 @@ func (q *Question) check() error {
 	case q.Kind == KindYesNo:
 		if len(q.Options) != 0 && len(q.Options) != 2 {
 			return refuse("options", "of a yes/no question are two, the labels for yes and no, or none")
+		}
+		if len(q.Options) == 2 && (slices.Contains(noWords, strings.ToLower(q.Options[0])) || slices.Contains(yesWords, strings.ToLower(q.Options[1]))) {
+			return refuse("options", "of a yes/no question are the label for yes first; these mean the opposite")
 		}
 	case q.Kind != KindChoice:
 		return refuse("kind", fmt.Sprintf("is %q; it is one of %s, %s, %s, %s", q.Kind, KindText, KindYesNo, KindChoice, KindSecret))
@@ -152,6 +158,8 @@ func (q *Question) checkOptions() error {
 		switch {
 		case option == "" || len(option) > MaxOption:
 			return &InvalidError{Field: "options", Reason: fmt.Sprintf("has one that is empty or longer than %d bytes", MaxOption)}
+		case strings.ContainsFunc(option, unicode.IsControl):
+			return &InvalidError{Field: "options", Reason: fmt.Sprintf("has %q; an option is one line, without control characters", option)}
 		case seen[folded]:
 			return &InvalidError{Field: "options", Reason: fmt.Sprintf("has %q twice", option)}
 		}

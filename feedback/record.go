@@ -14,7 +14,7 @@ import (
 const formatVersion = 1
 
 // The kinds of records. The first five make the file of a question; begun stands in
-// that of a notification, before a channel is used; the last five make the list of open
+// that of a notification, before a channel is used; the last six make the list of open
 // questions.
 const (
 	recordAsked     = "asked"
@@ -28,6 +28,7 @@ const (
 	recordTouched   = "touched"
 	recordOpen      = "open"
 	recordClosed    = "closed"
+	recordGone      = "gone"
 )
 
 // record is one line.

@@ -39,7 +39,7 @@ func (in *Inbox) Expire(ctx context.Context, now time.Time) ([]*Entry, error) {
 			continue
 		}
 		e, did, err := in.expire(ctx, q.Run, id, now, "")
-		if err != nil {
+		if err != nil && !errors.Is(err, ErrNotFound) { // with the folder of its run
 			errs = append(errs, err)
 		}
 		if did && err == nil {
@@ -60,12 +60,7 @@ func (in *Inbox) tidy(ctx context.Context, id string, at *listed) (*Entry, error
 	if err != nil {
 		return nil, err
 	}
-	var dead []string
-	for _, t := range at.pending {
-		if in.config.Now().Sub(t.at) > presumedDead {
-			dead = append(dead, t.mark)
-		}
-	}
+	dead := in.dead(at)
 	switch {
 	case e != nil && len(dead) > 0:
 		in.settle(ctx, e, dead...)
@@ -75,12 +70,24 @@ func (in *Inbox) tidy(ctx context.Context, id string, at *listed) (*Entry, error
 	return e, nil
 }
 
-// drop takes a question out of the list that went with its run's folder.
-func (in *Inbox) drop(ctx context.Context, id string, at *listed) error {
-	records := []record{{Kind: recordClosed, ID: id}}
+// dead are the marks of changes whose processes are taken for dead.
+func (in *Inbox) dead(at *listed) []string {
+	var marks []string
 	for _, t := range at.pending {
-		records = append(records, record{Kind: recordClosed, ID: id, Write: t.mark})
+		if in.config.Now().Sub(t.at) > presumedDead {
+			marks = append(marks, t.mark)
+		}
 	}
+	return marks
+}
+
+// drop takes a question out of the list that has no file any more.
+func (in *Inbox) drop(ctx context.Context, id string, at *listed) error {
+	var records []record
+	for _, t := range at.pending {
+		records = append(records, record{Kind: recordGone, ID: id, Write: t.mark})
+	}
+	records = append(records, record{Kind: recordGone, ID: id})
 	return in.index.add(ctx, records...)
 }
 
@@ -94,7 +101,7 @@ func (in *Inbox) WithdrawRun(ctx context.Context, run, reason string) (int, erro
 		after, err := in.withdraw(ctx, e, reason)
 		switch {
 		case errors.Is(err, ErrNotFound):
-			err = in.drop(ctx, e.ID, &listed{}) // the file was removed
+			err = nil // its file was removed
 		case err == nil && after.State == Withdrawn:
 			n++
 		}
@@ -129,7 +136,7 @@ func (in *Inbox) Cleanup(ctx context.Context, olderThan time.Duration) (*Cleaned
 	for _, run := range runs {
 		errs = append(errs, in.cleanQuestions(ctx, run, before, done), in.cleanNotifications(ctx, run, before, done))
 	}
-	errs = append(errs, in.dropDeleted(ctx))
+	errs = append(errs, in.dropGone(ctx))
 	return done, errors.Join(errs...)
 }
 
@@ -181,17 +188,20 @@ func (in *Inbox) cleanNotifications(ctx context.Context, run string, before time
 	return errors.Join(errs...)
 }
 
-// dropDeleted takes out of the list what went with its run's folder.
-func (in *Inbox) dropDeleted(ctx context.Context) error {
+// dropGone takes out of the list what has no file any more, and is not about to have one.
+func (in *Inbox) dropGone(ctx context.Context) error {
 	v, err := in.index.read(ctx)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, id := range v.order {
-		if at := v.byID[id]; !in.isFolder(ctx, workspace.RunLayout(at.run).Dir()) {
-			errs = append(errs, in.drop(ctx, id, at))
+		at := v.byID[id]
+		e, err := in.load(ctx, at.run, id)
+		if err == nil && e == nil && (len(in.dead(at)) == len(at.pending) || !in.isFolder(ctx, workspace.RunLayout(at.run).Dir())) {
+			err = in.drop(ctx, id, at)
 		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

@@ -15,7 +15,9 @@ import (
 // terminal. Run ends with nil when In does.
 //
 // A question that is closed while it is shown, by another source or by its deadline, is
-// said to be so, and what was typed for it is not taken for an answer to the next one.
+// said to be so. At a terminal what was typed before a question is shown does not answer
+// it; from another reader, what was typed for a question that is closed does not answer
+// the next one.
 //
 // Where In is an [os.File], Run never leaves a read behind, except on systems without
 // poll. Another reader that blocks keeps one goroutine until its read returns.
@@ -67,9 +69,10 @@ func (t *Terminal) Run(ctx context.Context, in *Inbox) error {
 // ask shows a question until it is closed, here or elsewhere.
 func (t *Terminal) ask(ctx context.Context, in *Inbox, e *Entry) error {
 	if e.Kind == KindSecret && !in.secrets.expects(e.ID) {
-		t.say("\n%s\nThe answer is secret: give it where run %s is going on.\n", printable(e.Text), e.Run)
+		t.say("\n%s\nThe answer is secret: give it where run %s is going on.\n", printable(e.Text), printable(e.Run))
 		return nil
 	}
+	t.forgetTyped() // nobody answers what they have not seen, as by pasting many lines
 	t.show(e)
 	watched, stop := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
@@ -159,10 +162,15 @@ func (t *Terminal) sayClosed(ctx context.Context, in *Inbox, e *Entry) error {
 	case after.State != Open:
 		t.say("\n%s\n", printable(after.closedError().Error()))
 	}
+	t.forgetTyped()
+	return nil
+}
+
+// forgetTyped drops what is typed and not read, where In is a terminal.
+func (t *Terminal) forgetTyped() {
 	if file, ok := t.In.(*os.File); ok {
 		dropTyped(file)
 	}
-	return nil
 }
 
 // say writes; a terminal that cannot be written to has nobody before it.

@@ -99,14 +99,9 @@ func (s *session) askSecret(ctx context.Context, asker *Asker, q *Question) (*ag
 	if s.config.KeepSecret == nil {
 		return agent.ErrorResult("secret_not_possible: this host keeps no secrets, so none can be asked for. Do without, or ask the person to enter it where it is needed."), nil
 	}
-	q.Kind = KindSecret
-	e, err := asker.Ask(ctx, q)
+	e, value, err := asker.secret(ctx, q)
 	if err != nil {
 		return unanswered(err)
-	}
-	value, err := asker.Inbox.TakeSecret(e.ID)
-	if err != nil {
-		return nil, err
 	}
 	handle, err := s.config.KeepSecret(ctx, s.scope, e.ID, value)
 	if err != nil {

@@ -80,3 +80,38 @@ func TestASecretIsTypedWithoutEchoAndTheEchoComesBack(t *testing.T) {
 	assert.True(t, echoes(t, program))
 	assert.NotContains(t, s.String(), "4711")
 }
+
+func TestLinesThatArePastedAtATerminalDoNotAnswerWhatIsNotYetShown(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/dev/ptmx"); err != nil {
+		t.Skip("there is no /dev/ptmx here:", err)
+	}
+	b := setup(t)
+	person, program := pseudoTerminal(t)
+	in := b.process()
+	first := question("first")
+	first.Run = "iteration-\x1b[2J"
+	one, two := ask(t, in, first), ask(t, in, question("second"))
+	s := &screen{}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	ended := make(chan error, 1)
+	running, stop := context.WithCancel(ctx)
+	terminal := &feedback.Terminal{In: program, Out: s}
+	go func() { ended <- terminal.Run(running, in) }()
+
+	until(ctx, t, func() bool { return strings.Contains(s.String(), "What of first?") })
+	_, err := person.WriteString("for the first\nyes\n")
+	require.NoError(t, err)
+	until(ctx, t, func() bool { return strings.Contains(s.String(), "What of second?") })
+	_, err = person.WriteString("for the second\n")
+	require.NoError(t, err)
+	for id, want := range map[string]string{one.ID: "for the first", two.ID: "for the second"} {
+		e, err := in.Wait(ctx, id)
+		require.NoError(t, err)
+		assert.Equal(t, want, e.Answer.Value)
+	}
+	stop()
+	require.ErrorIs(t, <-ended, context.Canceled)
+	assert.NotContains(t, s.String(), "\x1b")
+}

@@ -11,7 +11,7 @@ import (
 // Whoever is about to change a question writes a record asking or touched with a mark,
 // and afterwards one that is open or closed with the same mark. So a question that is
 // open and has no pending mark is open, whoever died when; of one with a pending mark
-// its own file tells.
+// its own file tells. A record gone says that there is no such file any more.
 type view struct {
 	order []string
 	byID  map[string]*listed
@@ -19,6 +19,7 @@ type view struct {
 
 // listed is what the list says of one question.
 type listed struct {
+	place    int // in the order, while records are added
 	run      string
 	question *Question // nil until it is known to be asked
 	closed   bool
@@ -39,7 +40,14 @@ func foldIndex(records []record) *view {
 	for i := range records {
 		v.add(&records[i])
 	}
-	v.order = slices.DeleteFunc(v.order, func(id string) bool { return v.byID[id] == nil })
+	order := v.order[:0]
+	for place, id := range v.order {
+		// One that left the list and came back stands where it came back.
+		if at := v.byID[id]; at != nil && at.place == place {
+			order = append(order, id)
+		}
+	}
+	v.order = order
 	return v
 }
 
@@ -55,6 +63,13 @@ func (v *view) add(r *record) {
 	case recordOpen:
 		if r.Question != nil {
 			v.open(r)
+		}
+	case recordGone:
+		// Somebody may be asking it anew: their own record then tells.
+		if at := v.byID[r.ID]; at != nil {
+			if at.settle(r.Write); len(at.pending) == 0 {
+				delete(v.byID, r.ID)
+			}
 		}
 	case recordClosed:
 		at := v.byID[r.ID]
@@ -94,7 +109,7 @@ func (l *listed) settle(mark string) {
 func (v *view) at(id string) *listed {
 	at := v.byID[id]
 	if at == nil {
-		at = &listed{}
+		at = &listed{place: len(v.order)}
 		v.byID[id] = at
 		v.order = append(v.order, id)
 	}

@@ -54,14 +54,30 @@ func (in *Inbox) wait(ctx context.Context, e *Entry) (*Entry, error) {
 // look reads the question, and marks it when its time is over.
 func (in *Inbox) look(ctx context.Context, run, id string) (*Entry, error) {
 	e, err := in.load(ctx, run, id)
-	if err == nil && e != nil && e.State == Open {
-		if now := in.config.Now(); e.due(now) {
-			e, _, err = in.expire(ctx, run, id, now, "")
-		}
+	if err == nil && e != nil && e.State == Open && e.due(in.config.Now()) {
+		e, err = in.lookAndExpire(ctx, run, id)
 	}
 	if err == nil && e == nil {
 		err = notFound(id)
 	}
+	return e, err
+}
+
+// lookAndExpire lets those who wait in this process mark one after the other: a thousand
+// that wait for one question mark it once.
+func (in *Inbox) lookAndExpire(ctx context.Context, run, id string) (*Entry, error) {
+	select {
+	case in.expiring <- struct{}{}:
+		defer func() { <-in.expiring }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	e, err := in.load(ctx, run, id)
+	now := in.config.Now()
+	if err != nil || e == nil || e.State != Open || !e.due(now) {
+		return e, err
+	}
+	e, _, err = in.expire(ctx, run, id, now, "")
 	return e, err
 }
 

@@ -134,7 +134,9 @@ func testAskedAgain(ctx context.Context, t *testing.T, s *sourceUnderTest) {
 
 func testAnsweredElsewhere(ctx context.Context, t *testing.T, s *sourceUnderTest) {
 	silent := s.ask(ctx, t, feedback.KindText, "Anybody there?")
-	s.start(ctx, t, &Person{Rules: []Rule{{About: "Next", Say: "I am"}}})
+	person := &Person{Rules: []Rule{{About: "Next", Say: "I am"}}}
+	s.start(ctx, t, person)
+	require.Eventually(t, func() bool { return len(person.Heard()) > 0 }, s.test.Timeout, 5*time.Millisecond, "it is not shown")
 	_, err := s.in.Answer(ctx, silent.ID, feedback.Answer{Value: "somebody else"})
 	require.NoError(t, err)
 	assert.Equal(t, "I am", s.answerTo(ctx, t, s.ask(ctx, t, feedback.KindText, "Next: who?")).Value)
