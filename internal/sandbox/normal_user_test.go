@@ -4,7 +4,6 @@ package sandbox_test
 
 import (
 	"context"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,16 +62,14 @@ func again(t *testing.T, folder, exe string, as *syscall.Credential, lacking str
 	return string(output)
 }
 
+// copyFile copies in a process of its own. A descriptor that is open for writing here may
+// be inherited by what another test starts at that moment, and until that one is gone
+// nobody can execute the file.
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
-	in, err := os.Open(from)
-	require.NoError(t, err)
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
-	require.NoError(t, err)
-	_, err = io.Copy(out, in)
-	require.NoError(t, err)
-	require.NoError(t, out.Close())
+	output, err := exec.CommandContext(t.Context(), "cp", "--", from, to).CombinedOutput()
+	require.NoError(t, err, string(output))
+	require.NoError(t, os.Chmod(to, 0o755))
 }
 
 func TestEveryEscapeIsStoppedForANormalUserToo(t *testing.T) {
