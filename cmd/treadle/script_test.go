@@ -6,10 +6,12 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +23,7 @@ import (
 
 	"github.com/treadle-dev/treadle/costs"
 	"github.com/treadle-dev/treadle/internal/openaitest"
+	"github.com/treadle-dev/treadle/internal/sandbox"
 	"github.com/treadle-dev/treadle/workspace"
 )
 
@@ -51,6 +54,16 @@ func scripts(dir string, env map[string]string) testscript.Params {
 				e.Setenv(name, value)
 			}
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "sandbox" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			if os.Getenv("CI") == "true" {
+				return true, nil
+			}
+			missing, err := sandbox.Probe(context.Background())
+			return err == nil && !slices.Contains(missing, sandbox.Namespaces), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"model": startModel, "await": awaitModel, "release": releaseModel,

@@ -120,6 +120,7 @@ func TestRunAsksForConsentWithoutAFreshProc(t *testing.T) {
 
 func TestRunProbesWhatIsMissing(t *testing.T) {
 	t.Parallel()
+	needSandbox(t)
 	missing, err := sandbox.Probe(t.Context())
 	require.NoError(t, err)
 	b := setup(t)

@@ -68,23 +68,59 @@ func limit(config *Config) error {
 			return fmt.Errorf("reading limit %d: %w", l.resource, err)
 		}
 		value := min(uint64(l.value), now.Max)
-		if err := syscall.Setrlimit(l.resource, &syscall.Rlimit{Cur: value, Max: value}); err != nil {
+		next := syscall.Rlimit{Cur: value, Max: value}
+		if l.resource == unix.RLIMIT_NPROC {
+			next.Max = now.Max // see boundCommand
+		}
+		if err := syscall.Setrlimit(l.resource, &next); err != nil {
 			return fmt.Errorf("setting limit %d to %d: %w", l.resource, value, err)
 		}
 	}
 	return nil
 }
 
-// boundMemory bounds the private memory of a command that has just started, and of what
-// it starts. The helper cannot set it on itself for the command to inherit: its own
-// runtime has reserved more. What the command starts in the meantime is watched.
-func boundMemory(pid int, config *Config) error {
-	if config.Data == 0 {
-		return nil
+// boundCommand sets for a command that has just started, and for what it starts, the
+// limits that the helper cannot keep for itself. Its runtime has reserved more memory
+// than the command may have. And it must be able to start a thread when the command's
+// processes have used up what the user may have, or it ends without a report: so the
+// number of processes is inherited as a soft limit, made a hard one here, and taken from
+// the helper. What the command does in the meantime is watched.
+func boundCommand(pid int, config *Config) error {
+	if config.Data > 0 {
+		if err := boundProcess(pid, unix.RLIMIT_DATA, uint64(config.Data)); err != nil {
+			return fmt.Errorf("limiting memory: %w", err)
+		}
 	}
-	value := uint64(config.Data)
-	if err := unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: value, Max: value}, nil); err != nil && !errors.Is(err, unix.ESRCH) {
-		return fmt.Errorf("limiting memory: %w", err)
+	if config.Processes > 0 {
+		if err := boundProcess(pid, unix.RLIMIT_NPROC, uint64(config.Processes)); err != nil {
+			return fmt.Errorf("limiting processes: %w", err)
+		}
+		return unboundProcesses()
+	}
+	return nil
+}
+
+func boundProcess(pid, resource int, value uint64) error {
+	var now unix.Rlimit
+	err := unix.Prlimit(pid, resource, nil, &now)
+	if err == nil {
+		value = min(value, now.Max)
+		err = unix.Prlimit(pid, resource, &unix.Rlimit{Cur: value, Max: value}, nil)
+	}
+	if errors.Is(err, unix.ESRCH) {
+		return nil // it has ended
+	}
+	return err
+}
+
+func unboundProcesses() error {
+	var own syscall.Rlimit
+	if err := syscall.Getrlimit(unix.RLIMIT_NPROC, &own); err != nil {
+		return fmt.Errorf("reading the helper's own limit: %w", err)
+	}
+	own.Cur = own.Max
+	if err := syscall.Setrlimit(unix.RLIMIT_NPROC, &own); err != nil {
+		return fmt.Errorf("raising the helper's own limit: %w", err)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func supervise(config *Config, streams [3]uintptr) int {
 	for _, fd := range streams {
 		_ = unix.Close(int(fd))
 	}
-	if err := boundMemory(result.pid, config); err != nil {
+	if err := boundCommand(result.pid, config); err != nil {
 		return fail(err)
 	}
 	exit := await(config, result.pid)
